@@ -1,6 +1,6 @@
 """Sends an event to the engine over its socket, or asks it for text within a short time limit.
 
-It never starts an engine and works without one: the event is already on disk.
+It never starts an engine, and needs none, because the event is already on disk.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def ask(home, hello, event, key, wait_s):
                     return answer
                 continue
             line.settimeout(max(deadline - time.monotonic(), 0.001))
-            more = line.recv(65536) if time.monotonic() < deadline else b""
-            if not more:
+            chunk = line.recv(65536) if time.monotonic() < deadline else b""
+            if not chunk:
                 return None
-            received += more
+            received += chunk
     except (OSError, ValueError):
         return None
     finally:
@@ -53,12 +53,12 @@ def ask(home, hello, event, key, wait_s):
 
 def _send(home, hello, event, wait_s):
     """Send hello and event, and return the connected socket; None if no engine answers."""
-    facts = _whereabouts(home)
+    facts = _engine_facts(home)
     address, path = facts.get("address"), facts.get("socket") or home.socket
     if not address and not os.path.exists(path):
         return None
     try:
-        # the C module takes 0.4 ms to import; `socket`, with its enums and selectors, 7 ms
+        # importing the C module takes 0.4 ms; `socket`, with its enums and selectors, 7 ms
         import _socket as socket
     except ImportError:
         import socket
@@ -76,8 +76,8 @@ def _send(home, hello, event, wait_s):
     return line
 
 
-def _whereabouts(home):
-    """Return the engine's address from engine.json; an empty dict if it cannot be read."""
+def _engine_facts(home):
+    """Return the object in engine.json, which has the engine's address; {} if it cannot be read."""
     try:
         facts = json.loads(read_regular(home.engine_json, MAX_ANSWER))
     except (OSError, ValueError):

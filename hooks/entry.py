@@ -1,4 +1,4 @@
-"""Runs around every event: reads the payload, opens the home, applies the user's policy.
+"""Runs an event: reads the payload, opens the home, applies the user's policy, calls the handler.
 
 Every failure becomes a line of the journal.
 """
@@ -28,8 +28,8 @@ Call = namedtuple("Call", "home policy event hello now_ns records inject")
 def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
     """Answer the event on `stdin` (bytes): write the text for its host to `stdout`, or nothing.
 
-    `registered` and `event_name` are named by the registration, or None; `read(kind)` is called once the
-    event is known. Return the reason if the home, and so its journal, cannot be opened; otherwise None.
+    `registered` and `event_name` are the names in the registration, or None; `read(kind)` is called when the
+    event was read. Return the reason if the home, and so its journal, cannot be opened; otherwise None.
     """
     home, session_id, name, answer = None, None, "event", ""
     try:
@@ -45,10 +45,10 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
         if event.kind in events.TOOLS and not event.is_subagent:
             answer = hosts.answer(event, *events.tool_used(_call(home, event, env, clock())))
         elif event.kind and not event.is_subagent:
-            known = _load_patterns(home)
+            loaded = _load_patterns(home)
             answer = hosts.answer(event, *events.HANDLERS[event.kind](_call(home, event, env, clock())))
-            if patterns.count() > known:
-                _keep_patterns(home)
+            if patterns.count() > loaded:
+                _store_patterns(home)
     except ScrubjayError as error:
         if home is None:
             return str(error)
@@ -61,32 +61,32 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
 
 def _call(home, event, env, now_ns):
     policy = _policy(home)
-    hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
-    named = env.get("SCRUBJAY_SCOPE", "")
-    plain = (
-        0 < len(named) <= 100
-        and named.isascii()
-        and all(letter.isalnum() or letter in "_.:-" for letter in named)
+    is_hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
+    scope_setting = env.get("SCRUBJAY_SCOPE", "")
+    is_valid = (
+        0 < len(scope_setting) <= 100
+        and scope_setting.isascii()
+        and all(letter.isalnum() or letter in "_.:-" for letter in scope_setting)
     )
-    # Words said in another project belong there, as in an import.
-    scope = named if plain else scopes.project_of(home, event.cwd, event.project_dir)[1]
+    # What is said in another project belongs to that project, as in an import.
+    scope = scope_setting if is_valid else scopes.project_of(home, event.cwd, event.project_dir)[1]
     scope = scope or scopes.scope_of(home, event.project_dir)
     if scope is None:
-        where = f"Nothing is recorded in {event.project_dir}: {scopes.NOWHERE}"
-        raise InputError(f"{where} Work in a folder, or set SCRUBJAY_SCOPE.")
+        sentence = f"Nothing is recorded in {event.project_dir}: {scopes.NOWHERE}"
+        raise InputError(f"{sentence} Work in a folder, or set SCRUBJAY_SCOPE.")
     return Call(
         home=home,
         policy=policy,
         event=event,
         hello=hello_from("hook", env, event.cwd, os.getpid(), scope=scope),
         now_ns=now_ns,
-        records=not (hidden or policy.paused or policy.capture == "off"),
-        inject="off" if hidden or not hosts.takes_context(event) else policy.inject,
+        records=not (is_hidden or policy.paused or policy.capture == "off"),
+        inject="off" if is_hidden or not hosts.takes_context(event) else policy.inject,
     )
 
 
 def _policy(home):
-    """The user's policy; the default for a home without one."""
+    """Return the user's policy; the default for a home without one."""
     try:
         return capture.policy(capture.read(home))
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def _policy(home):
 
 
 def _load_patterns(home):
-    """Load the patterns that earlier hooks compiled; return how many."""
+    """Load the patterns that earlier hooks compiled; return their number."""
     try:
         dump = read_regular(home.patterns, patterns.MAX_DUMP)
     except OSError:  # this is the first hook
@@ -108,11 +108,11 @@ def _load_patterns(home):
     return patterns.count()
 
 
-def _keep_patterns(home):
+def _store_patterns(home):
     """Store the compiled patterns for later hooks."""
     try:
         spool.durable_write(home, home.patterns, patterns.dump())
-    except OSError:  # a full disk, or the path is not a file
+    except OSError:  # such as a full disk, or a path that is not a file
         return  # the next hook tries again
 
 

@@ -1,7 +1,7 @@
-"""Handles each event: writes it to the spool, redacted, and shows what is recalled.
+"""Handles each event: writes it to the spool, redacted, and returns recalled text.
 
-The engine pairs prompts with answers (`engine/background/pairing`). A hook only knows its own event, and
-whether the session's last prompt may be recorded: only then the answer may be too.
+The engine pairs prompts with answers (`engine/background/pairing`). A hook knows only its own event, and if
+the session's last prompt may be recorded, because an answer may be recorded only with its prompt.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from scrubjay.redaction.redact import redact
 
 INJECT_S = 0.2  # how long a prompt or a start waits for recalled text
 MAX_QUERY = 10_000  # characters (models.requests.Query)
-EDGE = 4096  # characters: no secret is longer, so one that is cut off begins within them
-TAIL = 8 * 1024 * 1024  # bytes of a transcript that are read while the host waits, in 0.1 s
-HIDDEN = "hidden"  # a file in a session's folder: its last prompt may not be recorded
+EDGE = 4096  # characters; no secret is longer, so a secret at the cut begins within the last EDGE characters
+TAIL = 8 * 1024 * 1024  # bytes of a transcript, read in 0.1 s while the host waits
+HIDDEN = "hidden"  # a file in a session's folder; it exists if the last prompt may not be recorded
 Shown = namedtuple("Shown", "text message")
-"""What a hook has for the model, and a line for its user."""
+"""The text that a hook shows to the model, and a line for the user."""
 NOTHING = Shown("", "")
 
 
@@ -35,11 +35,11 @@ def prompt_submitted(call):
         event = event._replace(prompt="\n\n".join(turn["prompts"]) if turn else None)
     text, redacted = _clean(event.prompt) if hosts.is_from_user(event) else (None, 0)
     folder = spool.session_folder(call.home, event.session_id)
-    opens = event.opens == "prompt" and not os.path.isdir(folder)
+    shows_opening = event.opens == "prompt" and not os.path.isdir(folder)
     if event.prompt or hosts.has_prompt(event):
         _mark(call, folder)
         _spool(call, prompt=text, redacted_prompt=redacted)
-    if opens and call.inject != "off":
+    if shows_opening and call.inject != "off":
         return _opening(call)
     if call.inject != "prompt" or not text:
         return NOTHING
@@ -51,7 +51,7 @@ def answered(call):
     event = call.event
     if os.path.exists(os.path.join(spool.session_folder(call.home, event.session_id), HIDDEN)):
         call = call._replace(records=False)
-    # Gemini CLI sends both at the end.
+    # Gemini CLI sends the prompt with the answer.
     prompt, in_prompt = _clean(event.prompt) if event.prompt and hosts.is_from_user(event) else (None, 0)
     answer, in_answer = _clean(event.answer)
     _spool(call, prompt=prompt, redacted_prompt=in_prompt, answer=answer, redacted_answer=in_answer)
@@ -62,7 +62,7 @@ def session_started(call):
     """Write the start to the spool; return the opening, or nothing if the user or the host wants none."""
     try:
         _spool(call, source=call.event.source)
-    except HomeError as error:  # a full disk; the opening is shown anyway
+    except HomeError as error:  # such as a full disk; the opening is shown anyway
         journal.note(call.home, call.event.kind, call.event.session_id, str(error))
     return NOTHING if call.inject == "off" or call.event.opens != "start" else _opening(call)
 
@@ -74,10 +74,10 @@ def session_ended(call):
 
 
 def tool_used(call):
-    """Return a line about what a tool is to change or run, or about its failure, if the user wants that."""
+    """Return a line about what a tool will change or run, or about its failure, if the user wants that."""
     if call.inject != "edit":
         return NOTHING
-    from scrubjay.hooks import tools  # which other events need not load
+    from scrubjay.hooks import tools  # other events need not load it
 
     now = call.now_ns / 1e9
     return _shown(
@@ -85,10 +85,10 @@ def tool_used(call):
     )
 
 
-def _spool(call, **said):
-    """Write the event to the spool, without words and folders if it may not be recorded."""
+def _spool(call, **texts):
+    """Write the event to the spool, without texts and folders if it may not be recorded."""
     event = call.event
-    left = {
+    record = {
         "v": 1,
         "id": os.urandom(10).hex(),
         "kind": event.kind,
@@ -100,15 +100,15 @@ def _spool(call, **said):
         "records": call.records,
     }
     if call.records:
-        left.update(said, scope=call.hello.scope, folders=[event.cwd, event.project_dir])
-        left.update(capture=call.policy.capture, min_length=call.policy.min_length)
-    spool.write_event(call.home, left)
+        record.update(texts, scope=call.hello.scope, folders=[event.cwd, event.project_dir])
+        record.update(capture=call.policy.capture, min_length=call.policy.min_length)
+    spool.write_event(call.home, record)
     if event.kind != "prompt":  # the engine needs a prompt only with its answer
         engine_line.tell(call.home, call.hello, {"event": "drain"})
 
 
 def _mark(call, folder):
-    """Note whether the session's last prompt may be recorded."""
+    """Note in the session's folder if its last prompt may not be recorded."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     mark = os.path.join(folder, HIDDEN)
     if call.records:
@@ -118,7 +118,7 @@ def _mark(call, folder):
 
 
 def _last_turn(event):
-    """Return the last turn of the transcript, raw; None if no transcript can be read."""
+    """Return the last turn of the transcript, not redacted; None if it cannot be read."""
     if not event.transcript_path:
         return None
     from scrubjay.home.files import last_lines
@@ -138,8 +138,8 @@ def _opening(call):
 
         opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9, call.event.host)
     if opening is None:
-        asked = {"event": "opening", "source": call.event.source, "host": call.event.host}
-        opening = _recalled(call, asked)
+        request = {"event": "opening", "source": call.event.source, "host": call.event.host}
+        opening = _recalled(call, request)
     return _shown(call, "opening", opening)
 
 
@@ -150,11 +150,11 @@ def _recalled(call, request):
 
 
 def _shown(call, by, recalled):
-    """What the model is shown, and what its user is told about an opening; note how much it was."""
+    """Return recalled text with a line about an opening for the user, and note the number of tokens."""
     text = recalled["text"] if isinstance(recalled.get("text"), str) else ""
     if not text.strip():
         return NOTHING
-    from scrubjay.home import given  # which other events need not load
+    from scrubjay.home import given  # other events need not load it
 
     tokens = given.tokens_of(text)
     counts = [recalled[name] if type(recalled.get(name)) is int else 0 for name in ("sessions", "facts")]

@@ -1,7 +1,7 @@
-"""What a host runs at its events: `hook.py --host NAME [--event EVENT]`, the event as JSON on stdin.
+"""Runs at a host's events: `hook.py --host NAME [--event EVENT]`, with the event as JSON on stdin.
 
-The console script `scrubjay-hook` is the same; this file under `python -I -S` is quicker, because Python
-then skips site-packages. `bootstrap` knows how a hook begins and ends, `entry` what it does.
+The console script `scrubjay-hook` does the same; this file under `python -I -S` is quicker, because Python
+then skips site-packages. `bootstrap` starts and ends a hook, `entry` does its work.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Reads what hosts send at their events and writes answers, by `hosts.json` and a function for each quirk.
+"""Reads the payloads that hosts send and writes answers, by `hosts.json` and a function for each quirk.
 
 `recognize` finds the host that runs the hook, `read` turns its payload into an `Event`, and `answer` writes
 text in the format that the host shows to its model.
@@ -18,7 +18,7 @@ from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, i
 
 MAX_INJECTION = 2048  # bytes, including the tags around it; Claude Code itself cuts at 10,000 characters
 INPUTS = ("tool_input", "toolArgs")  # keys of a tool's arguments
-CURSOR_OPENS = (3, 20)  # earlier versions drop the output of sessionStart (3.6.31 and 3.12.17 do)
+CURSOR_OPENS = (3, 20)  # earlier versions drop the output of sessionStart (as 3.6.31 and 3.12.17 do)
 
 Event = namedtuple(
     "Event",
@@ -28,14 +28,14 @@ Event = namedtuple(
 """One event. `kind` is prompt, answer, start or end, before, after or done (of a tool), or None for one that
 is ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a
 session starts; `opens` is the kind of event at which this host shows a session's opening. `inputs` and
-`output` are a tool's."""
+`output` belong to a tool."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
     """Return the host that runs us, by the first rule of `hosts.json` that applies, else as registered.
 
-    A host that another one starts in a shell inherits its variables. So most rules with a variable also
-    require the field `timestamp`, which Claude Code never sends.
+    A host inherits the variables of another host that starts it in a shell. So most rules with a variable
+    also require the field `timestamp`, which Claude Code never sends.
     """
     name, path = payload.get("hook_event_name"), payload.get("transcript_path")
     path = path.replace("\\", "/") if isinstance(path, str) else ""
@@ -51,38 +51,38 @@ def recognize(payload: dict, env: dict, registered: str | None) -> str:
 
 
 def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str | None = None) -> Event:
-    """Return the event in a payload; `event_name` is the registered one, for a payload that names none.
+    """Return the event in a payload; `event_name` is the registered name, for payloads without one.
 
-    A field that is missing or has another type is None: only `session_id` is ever required.
+    A field that is missing or has another type is None; callers require only `session_id`.
     """
     facts = HOSTS[host]
-    text = {field: _first(payload, paths) for field, paths in fields(host).items()}
-    name = text.get("name") or event_name
-    cwd = text.get("cwd") or working_dir
-    answer = strip_injected(text.get("answer") or "")
+    texts = {field: _first(payload, paths) for field, paths in fields(host).items()}
+    name = texts.get("name") or event_name
+    cwd = texts.get("cwd") or working_dir
+    answer = strip_injected(texts.get("answer") or "")
     event = Event(
         kind=events(host).get(name),
         name=name,
         host=host,
-        session_id=_name(text.get("session_id")),
-        prompt_id=_name(text.get("prompt_id")),
-        prompt=text.get("prompt"),
+        session_id=_valid_name(texts.get("session_id")),
+        prompt_id=_valid_name(texts.get("prompt_id")),
+        prompt=texts.get("prompt"),
         answer=answer if answer and not is_error(answer) else None,
         cwd=cwd,
-        project_dir=next((env[each] for each in facts.get("project", ()) if env.get(each)), cwd),
-        transcript_path=text.get("transcript_path"),
-        source=text.get("source"),
+        project_dir=next((env[variable] for variable in facts.get("project", ()) if env.get(variable)), cwd),
+        transcript_path=texts.get("transcript_path"),
+        source=texts.get("source"),
         is_subagent=False,
         opens=facts.get("opens", "start"),
         inputs=next((payload[key] for key in INPUTS if isinstance(payload.get(key), dict)), {}),
-        output=text.get("output"),
+        output=texts.get("output"),
     )
     event = _TIDY[host](event, payload, env) if host in _TIDY else event
     return event._replace(prompt=strip_injected(event.prompt or "") or None)
 
 
 def events(host: str) -> dict:
-    """Return a host's names of events with ours. Most hosts also run the hooks in Claude Code's settings."""
+    """Map a host's names of events to our kinds. Most hosts also run the hooks in Claude Code's settings."""
     names = {} if HOSTS[host].get("own_events") else dict(DEFAULTS["events"])
     for part in FACTS[FACTS[host].get("reads", host)].get("capture", ()):
         names.update(part.get("events", ()))
@@ -91,12 +91,12 @@ def events(host: str) -> dict:
 
 
 def fields(host: str) -> dict:
-    """Return our names of a payload's fields with their paths there; the first path to a text counts."""
+    """Map our names of fields to their paths in the host's payload; the first path to a text counts."""
     return dict(DEFAULTS["fields"], **HOSTS[host].get("fields", {}))
 
 
 def is_from_user(event: Event) -> bool:
-    """Return True if a person submitted the prompt, and not a schedule, a poll or another session."""
+    """Return True if a person submitted the prompt, not a schedule, a poll or another session."""
     return event.source in (None, "user", "sdk") and is_said(event.prompt or "")
 
 
@@ -111,7 +111,7 @@ def takes_context(event: Event) -> bool:
 
 
 def has_prompt(event: Event) -> bool:
-    """Return True if the host's payloads have the prompt; otherwise its transcript has it."""
+    """Return True if the host's payloads contain the prompt; otherwise its transcript does."""
     return HOSTS[event.host].get("has_prompt", True)
 
 
@@ -120,9 +120,9 @@ def block(text: str) -> str:
 
     A long text is cut at the end of a line, because half a memory misleads.
     """
-    room = MAX_INJECTION - len(MEMORY_OPEN) - len(MEMORY_CLOSE) - 2
+    limit = MAX_INJECTION - len(MEMORY_OPEN) - len(MEMORY_CLOSE) - 2
     text = storable(text).replace(MEMORY_OPEN, "").replace(MEMORY_CLOSE, "").strip()
-    while text and len(text.encode("utf-8")) > room:
+    while text and len(text.encode("utf-8")) > limit:
         text = text.rpartition("\n")[0].rstrip()
     return f"{MEMORY_OPEN}\n{text}\n{MEMORY_CLOSE}" if text else ""
 
@@ -130,40 +130,40 @@ def block(text: str) -> str:
 def answer(event: Event, text: str, message: str = "") -> str:
     """Return the output that makes the host add `text` to the conversation; "" prints nothing.
 
-    `message` is for the user, of a host that shows it under the key `message` of its row. The output has only
-    keys that the host knows: Codex drops the context if there is another.
+    `message` is for the user, if the host's row in `hosts.json` has the key `message`, which names the key of
+    the output. The output has only keys that the host knows: Codex drops the context if there is another.
     """
-    shown = block(text)
-    if not shown or not takes_context(event):
+    context = block(text)
+    if not context or not takes_context(event):
         return ""
-    output = _OUTPUTS[HOSTS[event.host]["output"]](shown, event.name)
+    output = _OUTPUTS[HOSTS[event.host]["output"]](context, event.name)
     if message and "message" in HOSTS[event.host]:
         output[HOSTS[event.host]["message"]] = message
     return (output if isinstance(output, str) else json.dumps(output)) + "\n"
 
 
-def _nested(shown, name):
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": shown}}
+def _nested(context, name):
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": context}}
 
 
-def _flat(shown, name):
-    return {"additionalContext": shown}
+def _flat(context, name):
+    return {"additionalContext": context}
 
 
-def _for_cursor(shown, name):
+def _for_cursor(context, name):
     """Use Cursor's keys at its own events, and Claude Code's at events from Claude Code's settings."""
     if name[:1].isupper():
-        return _nested(shown, name)
-    context = {"additional_context": shown}
-    return dict(context, **{"continue": True}) if name == "beforeSubmitPrompt" else context
+        return _nested(context, name)
+    output = {"additional_context": context}
+    return dict(output, **{"continue": True}) if name == "beforeSubmitPrompt" else output
 
 
-def _as_step(shown, name):
-    return {"injectSteps": [{"ephemeralMessage": shown}]}
+def _as_step(context, name):
+    return {"injectSteps": [{"ephemeralMessage": context}]}
 
 
-def _as_text(shown, name):
-    return shown
+def _as_text(context, name):
+    return context
 
 
 def _tidy_claude(event, payload, env):
@@ -172,7 +172,7 @@ def _tidy_claude(event, payload, env):
 
 
 def _tidy_gemini(event, payload, env):
-    """In both events of a turn the session's context precedes the user's words."""
+    """Remove the session's context, which precedes the user's words in both events of a turn."""
     if not (event.prompt or "").startswith("<hook_context>"):
         return event
     _, closing, rest = event.prompt.partition("</hook_context>")
@@ -180,25 +180,25 @@ def _tidy_gemini(event, payload, env):
 
 
 def _tidy_qwen(event, payload, env):
-    """The event is repeated after each tool result with an empty prompt, which is ignored."""
+    """Ignore the prompt events that Qwen Code repeats after each tool result, with an empty prompt."""
     if event.kind == "prompt" and isinstance(payload.get("submitted_prompt"), str):
         return event._replace(prompt=storable(payload["submitted_prompt"]))
     return event._replace(kind=None) if event.kind == "prompt" and not event.prompt else event
 
 
 def _tidy_cursor(event, payload, env):
-    """Its hooks run in its own folder, so a window without a workspace belongs to no project."""
+    """Set the project: hooks run in Cursor's own folder, so a window without a workspace has none."""
     project = _first(payload, "workspace_roots.0") or env.get("CURSOR_PROJECT_DIR") or _user_home(env)
     opens = "start" if _version(_first(payload, "cursor_version")) >= CURSOR_OPENS else "prompt"
     return event._replace(cwd=project, project_dir=project, opens=opens)
 
 
 def _tidy_antigravity(event, payload, env):
-    """PreInvocation precedes every call of the model; the first of a turn has the number 0, or 1."""
+    """Ignore all but a turn's first PreInvocation, one for each call of the model, numbered from 0 or 1."""
     folder = _first(payload, "workspacePaths.0") or _user_home(env)  # the hook runs in its own folder
     number = payload.get("invocationNum")
-    later = event.kind == "prompt" and isinstance(number, float) and number > 1
-    return event._replace(cwd=folder, project_dir=folder, kind=None if later else event.kind)
+    is_later_call = event.kind == "prompt" and isinstance(number, float) and number > 1
+    return event._replace(cwd=folder, project_dir=folder, kind=None if is_later_call else event.kind)
 
 
 def _tidy_windsurf(event, payload, env):
@@ -209,17 +209,19 @@ def _tidy_windsurf(event, payload, env):
 
 
 def _tidy_kiro(event, payload, env):
-    """Its payloads lack the transcript, <workspace>/<session>/messages.jsonl or cli/<session>.jsonl."""
+    """Find the transcript, <workspace>/<session>/messages.jsonl or cli/<session>.jsonl; payloads lack it."""
     if event.kind != "answer" or event.transcript_path or not _is_plain(event.session_id):
         return event
     sessions = os.path.join(_user_home(env), ".kiro", "sessions")
-    places = [os.path.join(sessions, "cli", f"{event.session_id}.jsonl")]
+    paths = [os.path.join(sessions, "cli", f"{event.session_id}.jsonl")]
     try:
         workspaces = sorted(os.listdir(sessions))
     except OSError:
         workspaces = []
-    places += [os.path.join(sessions, each, event.session_id, "messages.jsonl") for each in workspaces]
-    return event._replace(transcript_path=next(filter(os.path.isfile, places), None))
+    paths += [
+        os.path.join(sessions, workspace, event.session_id, "messages.jsonl") for workspace in workspaces
+    ]
+    return event._replace(transcript_path=next(filter(os.path.isfile, paths), None))
 
 
 HOSTS = {name: facts["hook"] for name, facts in FACTS.items() if "hook" in facts}
@@ -236,7 +238,7 @@ _TIDY = {
 
 
 def _first(payload, paths):
-    """Return the first text at these paths, separated by blanks; a number in a path is an index of a list."""
+    """Return the first text at one of these paths, separated by spaces; a number in a path is an index."""
     for path in paths.split():
         value = payload
         for key in path.split("."):
@@ -249,8 +251,8 @@ def _first(payload, paths):
     return None
 
 
-def _name(value):
-    """Return a name that a record accepts: 1 to 200 characters, not blank (models.fields.Name)."""
+def _valid_name(value):
+    """Return a name if a record accepts it: 1 to 200 characters, not blank (models.fields.Name)."""
     return value if value and value.strip() and len(value) <= 200 else None
 
 
@@ -260,7 +262,7 @@ def _is_plain(identifier):
 
 
 def _version(text):
-    """A version's first two numbers; an unreadable version counts as the newest."""
+    """Return a version's first two numbers; an unreadable version counts as the newest."""
     parts = [part[:9] for part in (text or "").split(".")[:2]]
     return tuple(map(int, parts)) if len(parts) == 2 and all(map(str.isdecimal, parts)) else (9999, 0)
 

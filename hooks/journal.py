@@ -1,6 +1,6 @@
-"""The journal of the hooks, `<home>/log/hooks.log`: when, which event, which session, and why it failed.
+"""Writes the journal of the hooks, `<home>/log/hooks.log`: time, event, session and reason of each failure.
 
-It never contains what was said. If no home can be opened, the reason goes to standard error instead.
+It never contains words of a conversation. If no home can be opened, the reason goes to standard error.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ def note(home, name, session_id, reason):
     if home is None:
         return
     path = os.path.join(home.log, "hooks.log")
-    who = "".join(letter for letter in session_id or "-" if letter.isalnum() or letter in "-_")[:80]
-    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {name} {who} {' '.join(reason.split())}\n"
+    session = "".join(letter for letter in session_id or "-" if letter.isalnum() or letter in "-_")[:80]
+    line = (
+        f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {name} {session} {' '.join(reason.split())}\n"
+    )
     add_line(path, line, MAX_BYTES)
 
 

@@ -1,7 +1,7 @@
-"""Says one line before an edit or a command, or when a command failed, if a memory is about exactly that.
+"""Shows one line before an edit or a command, or after a failed command, if a memory is about exactly that.
 
-What may be said was chosen by an engine and is in a file (`home/openings`); without it a hook is silent. A
-session is given each memory once.
+An engine has chosen the lines and written them to a file (`home/openings`); without it a hook is silent. A
+session is shown each memory once.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 from scrubjay.home import openings, spool
 from scrubjay.home.given import tokens_of
 
-MOST_TOKENS = 120  # of what is said, with the tags around it
-GIVEN = "given"  # a file in a session's folder: the ids of what it was given
-_MOST_TEXT = 20_000  # characters of an edit or a command that are looked through
+MOST_TOKENS = 120  # of a line, including the tags around it
+GIVEN = "given"  # a file in a session's folder: the ids of the memories that it was shown
+_MOST_TEXT = 20_000  # characters of an edit or a command that are searched
 _HEAD = "From this user's earlier sessions; it may be outdated."
-_TAGS = 40  # characters around a text
+_TAGS = 40  # characters of the tags around a text
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file")
 _TEXTS = (
     *("old_string", "new_string", "oldString", "newString", "old_str", "new_str"),
@@ -26,7 +26,7 @@ _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,300})$", re.MUL
 
 
 def before_tool(event, hints, now):
-    """Return the hint about the file, symbol or command of a tool that is to run; None without one."""
+    """Return the hint about the file, symbol or command of a tool that will run, or None."""
     files, texts, command = subject(event.inputs)
     if not files and not command:
         return None
@@ -34,32 +34,34 @@ def before_tool(event, hints, now):
         if hint["until"] is not None and hint["until"] <= now:
             continue
         if (
-            any(_is_file(named, path) for named in hint["files"] for path in files)
+            any(_is_file(remembered, path) for remembered in hint["files"] for path in files)
             or any(_has_word(text, name) for name in hint["symbols"] for text in texts)
-            or any(_has_word(command, each) for each in (*hint["commands"], *filter(_is_path, hint["files"])))
+            or any(
+                _has_word(command, words) for words in (*hint["commands"], *filter(_is_path, hint["files"]))
+            )
         ):
             return hint
     return None
 
 
 def after_tool(event, hints, now):
-    """Return what made a command pass after the error that it failed with now; None if that is unknown.
+    """Return the hint about what once fixed the error that a command failed with now, or None.
 
-    Codex does not say whether a command failed. Only the shape of a known error counts, so no other host is
-    asked either.
+    Codex does not report whether a command failed. Only the shape of a known error counts, so the report of
+    other hosts is not used either.
     """
     if not subject(event.inputs)[2] or not hints.get("errors"):
         return None
-    from scrubjay.transcripts.failures import failure_of, shape  # its patterns take some ms
+    from scrubjay.transcripts.failures import failure_of, shape  # compiling its patterns takes some ms
 
     error = failure_of(event.output or "", is_error=True)
-    failed = shape(error).strict if error else ""
-    found = [hint for hint in hints["errors"] if hint["shape"] and hint["shape"] == failed]
-    return found[-1] if found else None  # the newest
+    failed_shape = shape(error).strict if error else ""
+    matches = [hint for hint in hints["errors"] if hint["shape"] and hint["shape"] == failed_shape]
+    return matches[-1] if matches else None  # the newest
 
 
 def done_tool(event, hints, now):
-    """Return either, where the host shows its model nothing that is said before a tool."""
+    """Return either hint, for hosts that do not show their model a line before a tool."""
     return after_tool(event, hints, now) or before_tool(event, hints, now)
 
 
@@ -67,13 +69,13 @@ HINTS = {"before": before_tool, "after": after_tool, "done": done_tool}
 
 
 def hint(home, event, scope, now):
-    """Return the line for a tool's event, "" for none, and note that the session was given it."""
-    found = HINTS[event.kind](event, openings.hints(home, scope), now)
-    if found is None:
+    """Return the line for a tool's event, or "", and note that the session was shown it."""
+    chosen = HINTS[event.kind](event, openings.hints(home, scope), now)
+    if chosen is None:
         return ""
     folder = spool.session_folder(home, event.session_id)
-    text = f"{_HEAD}\n- {found['text']}"
-    if tokens_of(text) + _TAGS // 4 > MOST_TOKENS or not _is_first(folder, found["id"]):
+    text = f"{_HEAD}\n- {chosen['text']}"
+    if tokens_of(text) + _TAGS // 4 > MOST_TOKENS or not _is_first(folder, chosen["id"]):
         return ""
     return text
 
@@ -94,24 +96,24 @@ def subject(inputs):
     if patch:
         return _PATCHED.findall(patch[:_MOST_TEXT]), [patch[:_MOST_TEXT]], ""
     edits = inputs.get("edits")
-    parts = [inputs, *(each for each in (edits if isinstance(edits, list) else ()) if isinstance(each, dict))]
+    parts = [inputs, *(edit for edit in (edits if isinstance(edits, list) else ()) if isinstance(edit, dict))]
     texts = [part[key][:_MOST_TEXT] for part in parts for key in _TEXTS if isinstance(part.get(key), str)]
     paths = [inputs[key] for key in _PATHS if isinstance(inputs.get(key), str)]
     return paths if texts else [], texts, command[:_MOST_TEXT] if isinstance(command, str) else ""
 
 
-def _is_file(named, path):
+def _is_file(remembered, path):
     """Return True if a memory's path is this one, or its end."""
-    path, named = path.replace("\\", "/"), named.replace("\\", "/").lstrip("./")
-    return path == named or path.endswith(f"/{named}")
+    path, remembered = path.replace("\\", "/"), remembered.replace("\\", "/").lstrip("./")
+    return path == remembered or path.endswith(f"/{remembered}")
 
 
-def _is_path(named):
-    return "/" in named
+def _is_path(text):
+    return "/" in text
 
 
 def _has_word(text, word):
-    """Return True if a text holds these words, and not as a part of others."""
+    """Return True if a text contains these words, not as a part of longer ones."""
     at = text.find(word)
     while at >= 0:
         around = text[at - 1 : at] + text[at + len(word) : at + len(word) + 1]
@@ -122,13 +124,13 @@ def _has_word(text, word):
 
 
 def _is_first(folder, record_id):
-    """Return True if a session was not given this memory before, and note that it is now."""
+    """Return True if a session was not shown this memory before, and note that it is now."""
     path = os.path.join(folder, GIVEN)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
-        return False  # without a note it would be said again and again
+        return False  # without a note the line would be shown again and again
     with open(descriptor, "r+", encoding="utf-8") as file:
         if record_id in file.read().split():
             return False

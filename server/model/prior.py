@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 
 from scrubjay.encoders import Encoder, open_encoder
 from scrubjay.encoders.prior import PRIORS
-from scrubjay.search.retrieval.asked import read
+from scrubjay.search.retrieval.asked import parse_question
 
 TIGHT = 3e-5  # strength of the penalty on large weights
 LEFT_OUT = 10  # every so many projects judge
@@ -64,7 +64,7 @@ def asked(encoder: Encoder, files: list[Path]) -> tuple[Floats, NDArray[np.bool_
         for text in texts
     ]
     texts, answered, numbers = zip(*Random(0).sample(rows, min(MOST, len(rows))), strict=True)
-    vectors = [encoder.embed_query(read(text).embedded_text) for text in texts]
+    vectors = [encoder.embed_query(parse_question(text).embedded_text) for text in texts]
     return np.array(vectors, np.float64), np.array(answered), np.array(numbers)
 
 

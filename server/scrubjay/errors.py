@@ -2,12 +2,12 @@
 
 ScrubjayError           every message is a sentence for the user: what happened, with which value, what to do
 ├── InputError          the caller can fix it; nothing was written
-│   └── NotFound        an id that names nothing here
+│   └── NotFound        an id without a record here
 ├── HomeError           the home folder cannot be used: rights, owner, space, file system
 ├── EngineError         the engine cannot be reached, started or agreed with
 ├── StoreError          LanceDB's files are damaged or of another version
 ├── EncoderError        a model is missing, altered or cannot be loaded
-└── SpoolError          an envelope that cannot be read; moved away, never raised to a host
+└── SpoolError          an envelope cannot be read; it is moved away, and no host sees the error
 """
 
 
@@ -20,7 +20,7 @@ class InputError(ScrubjayError):
 
 
 class NotFound(InputError):
-    """An id without a record, or with one outside the caller's scope."""
+    """An id has no record, or its record is outside the caller's scope."""
 
 
 class HomeError(ScrubjayError):

@@ -52,8 +52,7 @@ from scrubjay.engine.core import Core
 from scrubjay.models.records import Turn
 from scrubjay.records.passages import speeches, with_gloss
 from scrubjay.search.retrieval import currency, relevance, retrieve, weights
-from scrubjay.search.retrieval.asked import coverage
-from scrubjay.search.retrieval.asked import read as asked_of
+from scrubjay.search.retrieval.asked import coverage, parse_question
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.query import Question
@@ -392,7 +391,7 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pair
                 matter = kind == "memory" and same
                 share = CHAT if each.is_chat else each.weight / PROJECT
                 texts = None
-                if (question := each.gathered.asked).language == "en":
+                if (question := each.gathered.parsed).language == "en":
                     earlier, later = (
                         excerpt(each.texts[at], question.text, currency.READ_LENGTH) for at in (older, newer)
                     )
@@ -410,7 +409,7 @@ def amendments_written(encoder: Encoder, half: str) -> dict[str, Pairs]:
         encoder.embed_documents([with_gloss(cells[at], gloss(cells[at])) for cells in kept]) for at in (3, 4)
     )
     for (_, src, label, old, new, question), one, other in zip(kept, olds, news, strict=True):
-        cosine, kind = float(one @ other), asked_of(question).answer
+        cosine, kind = float(one @ other), parse_question(question).answer
         before, now = coverage(question, [old, new]).tolist()
         values = currency.compare(currency.Compared.of(old), currency.Compared.of(new), cosine)
         values |= {"matter": float(src == "memory" and is_same_matter(old, new, cosine)), "distance": 0.0}
@@ -455,11 +454,11 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
     """Rank with amendments."""
     assert each.examined is not None
     total = weighed(each, values)
-    numbers = each.gathered.asked.numbers
+    numbers = each.gathered.parsed.numbers
     text = each.texts.__getitem__
     found = currency.pairs(each.examined, total, order(total), each.vectors, text, numbers)
-    if each.gathered.asked.language == "en":
-        found = retrieve.with_readings(each.gathered.asked, text, found)
+    if each.gathered.parsed.language == "en":
+        found = retrieve.with_readings(each.gathered.parsed, text, found)
     candidates = currency.amend(each.examined, total, found)
     return candidates, total + candidates.signals.current
 
@@ -477,7 +476,7 @@ def verdicts(
         own = [at for at in positions.tolist() if candidates.passages[at] is not None][: relevance.DEPTH]
         first = np.array(own, dtype=np.int64)
         texts = [retrieve.evident_text(each.gathered, at, glossed=True) for at in own[: relevance.READ]]
-        grounds = relevance.grounds_of(each.gathered.asked, candidates.signals, total, first, texts)
+        grounds = relevance.verdict_evidence(each.gathered.parsed, candidates.signals, total, first, texts)
         if not grounds:
             continue
         answered = bool(each.right[own].any())
@@ -499,7 +498,7 @@ def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any]
         candidates, total = amended(each, values)
         signals = candidates.signals
         distance = relevance.behind(total, quoted=signals.quoted)
-        own = relevance.own_evidence(each.gathered.asked, signals) | {
+        own = relevance.record_evidence(each.gathered.parsed, signals) | {
             "distance": distance,
             "late": signals.late,
             "tokens": np.nan_to_num(signals.tokens, nan=0.0),
@@ -519,7 +518,7 @@ def likenesses(asked: Sequence[Asked]) -> tuple[list[Any], list[bool], list[floa
     for each in asked:
         if each.is_chat or each.examined is None or each.kind in (*_TIMED, "small"):
             continue
-        own = relevance.own_evidence(each.gathered.asked, each.examined.signals)
+        own = relevance.record_evidence(each.gathered.parsed, each.examined.signals)
         del own["both"]  # with it, paraphrases are hardly ever similar
         known = [each.examined.passages[at] is not None for at in range(len(each.right))]
         right = [at for at in np.flatnonzero(each.right).tolist() if known[at]][:2]
@@ -537,7 +536,7 @@ def alarm(asked: Sequence[Asked], values: Mapping[str, float]) -> float:
     best = []
     for each in asked:
         if each.is_project and not each.has_answer and each.examined is not None and each.kind != "small":
-            own = relevance.own_evidence(each.gathered.asked, each.examined.signals)
+            own = relevance.record_evidence(each.gathered.parsed, each.examined.signals)
             logit = relevance.logit(values, own, len(each.right))
             best.append(float(logit.max(initial=-9.0)))
     return float(np.quantile(best, 1 - ALARMS))
@@ -648,7 +647,7 @@ def told(
     return ", ".join(
         f"{name} {(odds[right] >= most).sum()} of {right.sum()}, wrong {(odds[~right & ~chat] >= most).sum()} of {(~right & ~chat).sum()}"
         f" and {(odds[chat] >= most).sum()} of {chat.sum()} in chats"
-        for name, most in (("moved", currency.SURE[kind]), ("told", currency.TOLD[kind]))
+        for name, most in (("moved", currency.SURE[kind]), ("told", currency.SHOWN[kind]))
     )
 
 
@@ -705,7 +704,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]
                 (
                     relevance.logit(
                         similarity,
-                        relevance.own_evidence(each.gathered.asked, each.examined.signals),
+                        relevance.record_evidence(each.gathered.parsed, each.examined.signals),
                         len(each.right),
                     )[each.right]
                     >= 0.405

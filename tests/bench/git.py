@@ -81,7 +81,7 @@ async def indexed(core: Core, folder: Path) -> float:
         pass
 
     await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=report, commits="only")
-    while await core.writer.caught_up():
+    while await core.writer.catch_up():
         await asyncio.sleep(0.1)
     found = await core.search.documents(parse(SearchDocuments, {"query": "map tiles bucket"}), SCOPE)
     assert found.results

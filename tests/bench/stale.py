@@ -41,7 +41,7 @@ from figures import percent, spread
 from hashing_encoder import HashingEncoder
 from said import embedded
 
-from scrubjay.code.anchors import Said, anchors
+from scrubjay.code.anchors import RecordText, anchors
 from scrubjay.code.git import Tree
 from scrubjay.code.marks import Marker
 from scrubjay.engine.core import Core, open_core
@@ -186,7 +186,7 @@ def claims(
 def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[float]]:
     work = work_tree(str(folder), "/")
     assert work is not None
-    noted = anchors(Tree(work, old), old, None, [Said(text) for text in texts])
+    noted = anchors(Tree(work, old), old, None, [RecordText(text) for text in texts])
     head = head_of(work)
     assert head is not None
     marker, found, times = Marker(), [], []

@@ -37,9 +37,9 @@ from scrubjay.home.paths import open_home
 from scrubjay.models import requests
 
 STEPS = {
-    "spool and commits": ["engine.writing:Writer.caught_up"],
+    "spool and commits": ["engine.writing:Writer.catch_up"],
     "question: words, time, names": [
-        "search.retrieval.asked:read",
+        "search.retrieval.asked:parse_question",
         "search.timeline:span_asked",
         "text.entities:query_ties",
     ],

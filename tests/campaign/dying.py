@@ -313,7 +313,7 @@ async def _look_at(root: str, name: str) -> dict[str, Any]:
     acknowledged = folder / "acknowledged"
     ids = acknowledged.read_text().split() if acknowledged.exists() else []
     core = await opened(root)
-    await core.writer.caught_up()
+    await core.writer.catch_up()
     there = {record.id for record in await records(core)}
     lost = [each for each in ids if each not in there]
     await JOBS[name](core, folder)

@@ -130,7 +130,7 @@ async def make_home(root: Path) -> Home:
     text = "# Harbour\n\nThe ship Albatross lies in harbour 12.\n"
     await tell(engine, "document", parse(DocumentText, {"content": text, "custom_id": "ships"}))
     await core.removal.forget(parse(Forget, {"id": gone.id, "purge": True}), SCOPE, "cli")
-    await core.indexer.found_by_meaning([], 5.0)
+    await core.indexer.wait_for_vectors([], 5.0)
     await tell(
         engine, "document", parse(DocumentText, {"content": f"{text}\nSo it does.\n", "custom_id": "ships"})
     )
@@ -179,7 +179,7 @@ async def observe(engine: Engine, name: str) -> tuple[list[str], list[str]]:
             said.append(str(error))
     report = await core.mending.report()
     status = await core.status.report()
-    said += [each.says for each in findings_of(status | report) if each.verdict != "ok"]
+    said += [each.message for each in findings_of(status | report) if each.verdict != "ok"]
     said += spool.reasons(spool.broken_paths(engine.home))
     least = {"memories": len(FACTS), "turns": len(FACTS), "documents": 1}
     records = status.get("records", dict.fromkeys(least, 0))  # they cannot be counted, which is reported

@@ -108,10 +108,10 @@ def test_a_file_does_not_wait_forever_for_a_free_process(
     request: pytest.FixtureRequest,
 ) -> None:
     for _ in range(2):
-        busy = PROCESSES._take(time.monotonic() + SECONDS)
+        busy = PROCESSES._acquire(time.monotonic() + SECONDS)
         request.addfinalizer(giving_back(busy))
     assert "had to wait too long for other files" in said_of("good.html", b"<p>owl", seconds=0.1)
 
 
 def giving_back(process: object) -> Callable[[], None]:
-    return lambda: PROCESSES._give_back(process)  # type: ignore[arg-type]
+    return lambda: PROCESSES._release(process)  # type: ignore[arg-type]

@@ -40,14 +40,14 @@ def test_every_command_has_help_and_a_summary(command, capsys):
     page = " ".join(capsys.readouterr().out.split())
     assert left.value.code == 0
     assert page.startswith(f"usage: scrubjay {command.name}")
-    assert command.says in page and command.says.endswith(".")
+    assert command.summary in page and command.summary.endswith(".")
 
 
 def test_the_help_lists_every_command_and_describes_scrubjay(newcomer):
     page = newcomer.gets("--help")
     assert "memory of a coding assistant" in page
     for command in LISTED.values():
-        assert re.search(rf"^  {command.name} +{re.escape(command.says)}$", page, re.MULTILINE)
+        assert re.search(rf"^  {command.name} +{re.escape(command.summary)}$", page, re.MULTILINE)
 
 
 def test_the_version_is_printed(newcomer):

@@ -135,10 +135,10 @@ def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     assert not list(guarded("keys", http, place))
     tokens.add(home, datetime.now(UTC), name="editor")
     (finding,) = guarded("keys", http, place)
-    assert finding.verdict == "ok" and finding.says.startswith("1 key for HTTP")
+    assert finding.verdict == "ok" and finding.message.startswith("1 key for HTTP")
     Path(home.tokens).write_text('{"tokens": "none"}')
     (finding,) = guarded("keys", http, place)
-    assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.says
+    assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.message
 
 
 def test_the_doctor_says_what_is_wrong_with_the_home(newcomer):

@@ -75,7 +75,7 @@ def _on_terminal(user: User, *words: str, env: dict[str, str], typed: bytes = b"
 @pytest.mark.parametrize("listed", LISTED.values(), ids=lambda listed: listed.name)
 def test_the_table_says_of_each_command_what_its_docstring_says(listed):
     command = listed.load()
-    assert (command.name, command.says) == (listed.name, listed.says)
+    assert (command.name, command.summary) == (listed.name, listed.summary)
 
 
 def test_help_explains_a_command(newcomer):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from git_made import Repository
 
-from scrubjay.code.anchors import Anchor, Said, anchors
+from scrubjay.code.anchors import Anchor, RecordText, anchors
 from scrubjay.code.git import LATEST, Tree, history, read_commits
 from scrubjay.code.marks import Marker, text_of
 from scrubjay.home.repositories import head_of, work_tree
@@ -35,7 +35,7 @@ def noted(repo: Repository, text: str, *files: str) -> Anchor:
     assert work is not None
     head = head_of(work)
     assert head is not None
-    return anchors(Tree(work), *head, [Said(text, files)])[0]
+    return anchors(Tree(work), *head, [RecordText(text, files)])[0]
 
 
 def mark(repo: Repository, anchor: Anchor, shown: str = "") -> Mark | None:

@@ -86,7 +86,7 @@ async def test_a_home_of_today_gets_its_anchors_when_an_engine_opens_it(
     os.remove(home.anchors)
     await core.anchoring._find_missing()
     await core.anchoring.work()
-    assert len(core.book.known()) == 2 and added.id not in core.book.get([added.id])
+    assert len(core.book.recorded_ids()) == 2 and added.id not in core.book.get([added.id])
 
 
 async def test_a_purge_removes_the_anchor_and_a_backup_has_it(
@@ -97,7 +97,7 @@ async def test_a_purge_removes_the_anchor_and_a_backup_has_it(
     await noted(core)
     await core.removal.forget(parse(Forget, {"id": goes.id, "purge": True}), scope, "test")
     await core.writer.settle()
-    assert core.book.known() == {stays.id}
+    assert core.book.recorded_ids() == {stays.id}
     assert goes.id.encode() not in Path(home.anchors).read_bytes()
     await core.backup.make(str(tmp_path / "backup"), lambda done, total: None)
     assert (tmp_path / "backup" / "anchors.db").read_bytes() == Path(home.anchors).read_bytes()
@@ -107,7 +107,7 @@ async def test_a_purge_removes_the_anchor_and_a_backup_has_it(
 async def test_a_damaged_file_of_anchors_is_begun_again(core: Core, home: Home) -> None:
     Path(home.anchors).write_bytes(b"not a database, " * 99)
     core.book.put({"mem_a": None})
-    assert core.book.known() == {"mem_a"}
+    assert core.book.recorded_ids() == {"mem_a"}
 
 
 async def test_ten_thousand_turns_take_at_most_five_megabytes(

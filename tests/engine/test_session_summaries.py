@@ -14,7 +14,7 @@ import pytest
 from said import SCOPE, embedded, fact, forget, opened, search, texts, turn
 
 from scrubjay.engine.background import consolidation
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import quiet_for
 from scrubjay.engine.core import Core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
@@ -343,7 +343,7 @@ async def test_a_user_who_looks_at_the_page_comes_before_summaries(core: Core, m
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
     await session(core, "s", EVERY)
     await core.writer.settle()
-    core.look()
+    core.note_request()
     assert await core.consolidation.work() == 0 and core.consolidation.waiting
     monkeypatch.setattr("scrubjay.engine.core.QUIET_SECONDS", 0.0)
     assert await core.consolidation.work() == 1
@@ -374,7 +374,7 @@ async def test_passages_waiting_for_vectors_take_precedence_over_summaries(core:
     monkeypatch.setattr(core.consolidation, "work", looked.set)
     await session(core, "s", EVERY)
     await core.writer.settle()
-    assert await passed(0.3, looked)
+    assert await quiet_for(0.3, looked)
     monkeypatch.undo()
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
     assert len(await summaries(core)) == 1

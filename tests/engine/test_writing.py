@@ -31,7 +31,7 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, Turn, content_hash
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.documents import _find_at, plan_add
-from scrubjay.records.full_ids import _turns_called
+from scrubjay.records.full_ids import _turns_by_number
 from scrubjay.records.memories import facts_with_text
 from scrubjay.records.planners import PLANNERS
 from scrubjay.store.opening import open_store
@@ -70,7 +70,7 @@ async def test_a_turn_that_is_slow_to_redact_keeps_its_place_and_blocks_no_reade
 
     async def record(user: str) -> Any:
         request = parse(RecordTurn, {"session_id": "a", "user": user})
-        made = await core.writer.sealed("turn", request, scope=SCOPE, source="test", at=core.clock())
+        made = await core.writer.seal("turn", request, scope=SCOPE, source="test", at=core.clock())
         return await core.write(made)
 
     monkeypatch.setattr("scrubjay.engine.writing.envelope", sealed)
@@ -91,7 +91,7 @@ async def _at_a_path(core: Core) -> Any:
 
 
 async def _meant(core: Core) -> Any:
-    return await _turns_called(core.store, "a/0", [SCOPE])
+    return await _turns_by_number(core.store, "a/0", [SCOPE])
 
 
 async def _in_a_session(core: Core) -> Any:

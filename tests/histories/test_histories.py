@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.memory_files import STORES as NOTES
-from scrubjay.histories.stored import Fact, History, Session, instant, keyed
+from scrubjay.histories.stored import Fact, History, Session, instant, with_keys
 from scrubjay.histories.table import HISTORIES
 from scrubjay.hosts.machine import Machine
 
@@ -190,9 +190,9 @@ def test_a_turn_without_an_id_has_a_key_that_is_stable_as_the_session_grows():
         return {"prompt_id": None, "uuid": None, "prompts": [text], "assistant": ""}
 
     said = [turn("go on"), turn("go on"), turn("stop")]
-    keys = [key for key, _ in keyed("s", said)]
+    keys = [key for key, _ in with_keys("s", said)]
     assert len(set(keys)) == 3
-    assert [key for key, _ in keyed("s", [*said, turn("go on")])][:3] == keys
+    assert [key for key, _ in with_keys("s", [*said, turn("go on")])][:3] == keys
 
 
 JSON = st.recursive(
@@ -254,7 +254,7 @@ def test_any_value_in_a_column_is_read_or_skipped(host, which, value, tmp_path_f
     with Disk(str(path.parent)) as disk, suppress(*UNREADABLE):
         for session in sessions(BY_NAME[host], disk, [str(path)]):
             assert isinstance(session.id, str)
-            assert all(isinstance(key, str) for key, _ in keyed(session.id, session.turns))
+            assert all(isinstance(key, str) for key, _ in with_keys(session.id, session.turns))
 
 
 def test_paths_follow_the_operating_system():

@@ -49,7 +49,7 @@ async def test_a_backup_of_a_home_in_use_can_be_searched_for_everything(
     assert (made.turns, made.memories, made.documents) == (1, 1, 1) and progress[-1][0] == progress[-1][
         1
     ] == made.bytes
-    assert not os.path.exists(backups.links(core.home)) and not list(tmp_path.glob("*.part"))
+    assert not os.path.exists(backups.links_folder(core.home)) and not list(tmp_path.glob("*.part"))
     await fact(core, "Written after the backup.")
     await embedded(core)  # committed, so that it is counted
     restored = Home(str(tmp_path / "restored"))
@@ -192,7 +192,7 @@ def test_a_replaced_home_keeps_its_own_keys(tmp_path: Path):
     assert not backups.keep_tokens(home)  # a home without keys takes those of the backup
     tokens.add(home, datetime(2026, 3, 5, tzinfo=UTC), name="laptop")
     assert backups.keep_tokens(home)
-    backups.take_place(home, str(tmp_path / "aside"))
+    backups.replace_home(home, str(tmp_path / "aside"))
     assert [token.name for token in tokens.load(home)] == ["laptop"]
 
 
@@ -200,10 +200,10 @@ def test_a_home_is_replaced_completely_or_not_at_all(tmp_path: Path):
     home, aside = open_home(str(tmp_path / "home")), str(tmp_path / "aside")
     Path(home.config).write_text("")
     with pytest.raises(HomeError, match="It is unchanged"):
-        backups.take_place(home, aside)
+        backups.replace_home(home, aside)
     assert os.path.exists(home.config) and not os.path.exists(aside)
     os.mkdir(backups.restoring(home))
-    backups.take_place(home, aside)
+    backups.replace_home(home, aside)
     assert not os.listdir(home.root) and os.path.exists(Home(aside).config)
 
 

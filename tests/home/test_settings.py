@@ -25,9 +25,9 @@ from scrubjay.home.settings import (
     captured_since,
     change,
     describe,
-    in_store,
     load,
     pauses,
+    with_store,
     write_capture,
 )
 
@@ -315,8 +315,8 @@ def test_every_setting_is_described_in_one_sentence() -> None:
 @pytest.mark.parametrize("store", ["s3://bucket", "s3://my.bucket/team/a=b/", "none"])
 def test_a_store_is_a_bucket_or_the_homes_own_folder(path: str, store: str) -> None:
     assert change(path, "store", store).store == (None if store == "none" else store)
-    assert in_store(Settings(), store).store == (None if store == "none" else store)
-    assert in_store(Settings(store="s3://bucket"), None).store == "s3://bucket"
+    assert with_store(Settings(), store).store == (None if store == "none" else store)
+    assert with_store(Settings(store="s3://bucket"), None).store == "s3://bucket"
 
 
 @pytest.mark.parametrize(
@@ -335,4 +335,4 @@ def test_any_other_store_is_refused(path: str, store: str) -> None:
     with pytest.raises(InputError, match="give s3://bucket/prefix, or none"):
         change(path, "store", store)
     with pytest.raises(InputError, match=r"SCRUBJAY_STORE = .* is not possible; give s3://bucket/prefix"):
-        in_store(Settings(), store)
+        with_store(Settings(), store)

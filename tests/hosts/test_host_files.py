@@ -18,7 +18,7 @@ from scrubjay.home.paths import Home
 from scrubjay.hooks import hosts as heard
 from scrubjay.hosts import json_text
 from scrubjay.hosts.changes import Change, OwnFile, connecting, disconnecting, write
-from scrubjay.hosts.entries import JSON, JSONC, TOML, Entry, is_there, parsed
+from scrubjay.hosts.entries import JSON, JSONC, TOML, Entry, is_present, parsed
 from scrubjay.hosts.entries import YAML as YAML_FORMAT
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import HOSTS, markdown
@@ -71,7 +71,7 @@ def test_files_of_all_formats_are_restored_byte_for_byte(home, tmp_path, seeds):
             file.symlink_to(real)
         ours = entries(name, file)
         assert connect(home, ours) == [str(file.resolve())], seed
-        assert all(is_there(said(name, file.read_bytes()), each) for each in ours), seed
+        assert all(is_present(said(name, file.read_bytes()), each) for each in ours), seed
         if seed % 7 == 0:
             assert not connect(home, ours), seed  # again
         disconnect(home, ours)
@@ -266,7 +266,7 @@ def test_a_hosts_entries_are_added_and_removed_again(host, home, tmp_path):
     assert connect(home, changes) or host.name == "cline"
     for change in changes:
         if isinstance(change, Entry):
-            assert is_there(parsed(Path(change.file).read_bytes(), change.format, change.file), change)
+            assert is_present(parsed(Path(change.file).read_bytes(), change.format, change.file), change)
     assert not connect(home, changes)
     disconnect(home, changes)
     assert not (tmp_path / "kim").exists()

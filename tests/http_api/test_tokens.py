@@ -64,12 +64,12 @@ def test_a_damaged_token_file_grants_no_access(home: Home, content: str):
 def test_a_weak_key_is_refused():
     for key in ("short", "x" * 19, "with a blank in its middle", "ümläut-and-many-more-characters"):
         with pytest.raises(InputError, match="scrubjay token add"):
-            tokens.given(key, "--token")
+            tokens.from_key(key, "--token")
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=20, max_size=80))
 def test_only_the_chosen_key_grants_access(key: str):
-    token = tokens.given(key, "--token")
+    token = tokens.from_key(key, "--token")
     assert tokens.match(key, [token]) is token
     assert tokens.match(key[:-1], [token]) is None and tokens.match("", [token]) is None
     assert token.permissions == Permissions()

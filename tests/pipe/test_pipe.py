@@ -31,7 +31,7 @@ from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
 from scrubjay.wire.lines import BEAT, LineCutter, TooLong
 from scrubjay.wire.lock import FileLock
-from scrubjay.wire.messages import CALL_MARKS, answered, glance, is_crowded, well_formed
+from scrubjay.wire.messages import CALL_MARKS, answered_key, glance, is_crowded, well_formed
 
 # Lines.
 
@@ -97,7 +97,7 @@ def test_an_answer_is_recognised_whatever_it_contains(result, id):
     for message in ({"result": result, "id": id}, {"id": id, "result": result}, {"error": result, "id": id}):
         for separators in ((",", ":"), (", ", ": ")):
             line = json.dumps(message, separators=separators).encode()
-            assert glance(line).is_answer and answered(line) == (type(id).__name__, id)
+            assert glance(line).is_answer and answered_key(line) == (type(id).__name__, id)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_line_with_too_many_parts_is_not_parsed_and_is_answered_under_its_id(p
     inside = b'{"params":{"arguments":[' + crowd + b']},"id":8, "method":"tools/call","jsonrpc":"2.0"}\n'
     for line, id in ((first, 7), (last, "x"), (inside, 8)):
         message = Message(line)
-        assert message.seen.id == id and "20,000" in (message.problem or "")
+        assert message.parts.id == id and "20,000" in (message.problem or "")
 
 
 def test_a_line_that_is_not_utf_8_is_refused():

@@ -147,7 +147,7 @@ async def test_the_opening_is_prepared_when_the_engine_is_idle_and_removed_by_an
     assert "tables" in text and "exporter" in text and "upload" not in text
     await fact(core, "A program's fact.", scope="a_thousand_scopes")
     await ready()
-    assert openings.written(core.home) == [SCOPE]
+    assert openings.scopes_with_opening(core.home) == [SCOPE]
     core.settings = dataclasses.replace(core.settings, inject="off")
     await fact(core, "Not this one.")
     assert await ready() is None and await opened(core) == ""

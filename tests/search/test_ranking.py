@@ -17,7 +17,6 @@ from scrubjay.search.retrieval.ranking import (
     NEAR,
     PARTS,
     QUOTED,
-    added,
     blend,
     features,
     late_interaction,
@@ -25,6 +24,7 @@ from scrubjay.search.retrieval.ranking import (
     parts,
     recency,
     scale,
+    sum_parts,
     window,
     with_neighbours,
 )
@@ -38,7 +38,7 @@ weights = st.tuples(*[st.floats(0, 10)] * 3).filter(lambda each: sum(each) > 0.0
 
 
 def ranking_sum(*given: object) -> np.ndarray:
-    return added(parts(*given))
+    return sum_parts(parts(*given))
 
 
 @given(columns, st.data())

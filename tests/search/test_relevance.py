@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from signals_made import any_signals, signals, some
 
-from scrubjay.search.retrieval.asked import coverage, read
+from scrubjay.search.retrieval.asked import coverage, parse_question
 from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Signals
 from scrubjay.search.retrieval.relevance import (
     DOUBTFUL,
@@ -22,15 +22,17 @@ from scrubjay.search.retrieval.relevance import (
     confidence,
     evidence,
     falls,
-    grounds_of,
     relevance,
     similarities,
+    verdict_evidence,
 )
 from scrubjay.search.retrieval.words import rarity, stem
 from scrubjay.text.terms import compared_words
 
 shares = st.floats(0, 1)
-asked = st.sampled_from(["which port does the API use?", "why is that?", "what is our CI?"]).map(read)
+asked = st.sampled_from(["which port does the API use?", "why is that?", "what is our CI?"]).map(
+    parse_question
+)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=st.floats(0, 3)))
 chances = st.floats(0, 0.999)
 
@@ -78,9 +80,9 @@ def test_no_candidate_is_further_behind_than_its_ranking_sum_says(total, data):
 def test_without_candidates_there_is_no_relevance():
     nothing = np.zeros(0)
     assert relevance(falls(nothing), 0.5, quoted=np.zeros(0, bool)).tolist() == []
-    none = grounds_of(read("which port?"), signals(0), nothing, np.zeros(0, np.int64), [])
+    none = verdict_evidence(parse_question("which port?"), signals(0), nothing, np.zeros(0, np.int64), [])
     assert none == {} and chance(none) == 0.0
-    assert similarities(read("which port?"), signals(0)).tolist() == []
+    assert similarities(parse_question("which port?"), signals(0)).tolist() == []
 
 
 def test_evidence_is_the_sum_of_meaning_and_words():
@@ -98,7 +100,9 @@ def judged(every: Signals, text: str = "The API listens on port 8421.") -> dict[
     """The evidence for an answer among these candidates, ranked in this order, each with this text."""
     n = len(every)
     total = np.arange(n, 0, -1.0)
-    return grounds_of(read("which port does the API use?"), every, total, np.arange(n), [text] * min(n, READ))
+    return verdict_evidence(
+        parse_question("which port does the API use?"), every, total, np.arange(n), [text] * min(n, READ)
+    )
 
 
 @given(any_signals())
@@ -215,7 +219,7 @@ spoken = st.lists(pieces | st.text(max_size=6), max_size=8).map(" ".join)
 @given(spoken, spoken)
 def test_coverage_is_that_of_the_expanded_text(query, text):
     """A text is expanded only if a word is missing, which must change nothing."""
-    weights = read(query).weights
+    weights = parse_question(query).weights
     held = {stem(word) for word in compared_words(text)}
     share = sum(weight for word, weight in weights.items() if word in held) / (sum(weights.values()) or 1.0)
     assert np.isclose(coverage(query, [text])[0], share)

@@ -65,7 +65,7 @@ def cut(path: Path) -> None:
 async def problems(core: Core) -> list[str]:
     """The findings of doctor about the store that need a user."""
     found = findings_of(await core.status.report() | await core.mending.report())
-    return [finding.says for finding in found if finding.verdict == PROBLEM]
+    return [finding.message for finding in found if finding.verdict == PROBLEM]
 
 
 async def test_an_intact_store_has_no_damage_even_after_upkeep(home: Home, clock: Clock, monkeypatch):
@@ -365,8 +365,8 @@ async def test_a_bug_of_ours_is_not_reported_as_damage_of_the_store(
     monkeypatch.setattr(core.mending, "wake", lambda: looked.append(True))
     deep = RecursionError("maximum recursion depth exceeded")
     half = UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "surrogates not allowed")
-    sentences = [engine.unforeseen("index", error) for error in (deep, half)]
+    sentences = [engine.report_bug("index", error) for error in (deep, half)]
     sentences += [str(not_written("/home/data", error)) for error in (deep, half)]
     sentences += [str(not_read("/home/data", error, ("Rows are lost.",))) for error in (deep, half)]
     assert all("inside Scrubjay" in each and "doctor" not in each for each in sentences) and not looked
-    assert "doctor" in engine.unforeseen("index", RuntimeError("LanceError(IO)")) and looked
+    assert "doctor" in engine.report_bug("index", RuntimeError("LanceError(IO)")) and looked

@@ -73,4 +73,4 @@ async def test_an_entry_added_twice_is_queued_once_and_entries_keep_their_order(
     await inbox.put(entries[:1])
     assert [entry.id for entry in await inbox.next_entries()] == sorted(entry.id for entry in entries)
     await inbox.remove([entries[0].id])
-    assert await inbox.holds(entry.id for entry in entries) == {entries[1].id, entries[2].id}
+    assert await inbox.waiting_ids(entry.id for entry in entries) == {entries[1].id, entries[2].id}

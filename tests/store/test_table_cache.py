@@ -23,7 +23,7 @@ from scrubjay.search.recall import search_memories
 from scrubjay.store import conditions, row_sets
 from scrubjay.store.cache import FIRST, TableCache
 from scrubjay.store.known_keys import KnownKeys
-from scrubjay.store.row_sets import taken
+from scrubjay.store.row_sets import rows_of
 from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
@@ -113,7 +113,7 @@ async def test_every_fact_of_the_table_is_among_the_cached_keys(core: Core, acts
     for what, word in (*(("fact", word) for word in WORDS), *acts):
         await do(core, what, word, ids)
         hashes = [row.content_hash for row in await core.store.select(Memory, conditions.present("id"))]
-        assert await core.store.may_hold(Memory, hashes) == hashes, what
+        assert await core.store.possible_keys(Memory, hashes) == hashes, what
 
 
 async def test_a_new_fact_is_not_looked_up_on_disk_and_a_known_one_is_found(core: Core, monkeypatch):
@@ -252,7 +252,7 @@ async def test_a_cached_table_equals_the_one_on_disk_row_by_row_and_key_by_key(a
                 key: [at for at, each in enumerate(keys) if each == key] for key in keys
             }
             wanted = chance.sample(sorted(set(keys)), min(3, len(set(keys))))
-            assert taken(rows, cache.places, wanted)["key"].to_pylist() == [
+            assert rows_of(rows, cache.places, wanted)["key"].to_pylist() == [
                 key for key in wanted for each in keys if each == key
             ]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from user import User, make_user
 
-from scrubjay.cli.clients import look
+from scrubjay.cli.clients import find_clients
 from scrubjay.cli.command import Place
 from scrubjay.cli.registered import registrations
 from scrubjay.hosts.installation import console_command
@@ -63,7 +63,7 @@ def doctor(user: User, patch: pytest.MonkeyPatch) -> str:
     """The doctor's findings about the assistants, which need no engine."""
     patch.setenv("HOME", str(user.folder))
     place = Place(user.env, str(user.project), user.home.root, 0)
-    return "\n".join(map(str, registrations(place, look(place.env, place.cwd), None)))
+    return "\n".join(map(str, registrations(place, find_clients(place.env, place.cwd), None)))
 
 
 def test_an_endless_settings_file_is_named_and_the_other_assistants_are_connected(six, monkeypatch):

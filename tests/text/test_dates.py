@@ -16,7 +16,7 @@ from scrubjay.text.time_asked import (
     Event,
     PastSessions,
     moment_named,
-    said_as_days,
+    name_in_days,
     time_asked,
 )
 
@@ -322,7 +322,7 @@ def test_a_question_may_ask_about_nothing_but_a_time(
     asked = time_asked(text, now)
     assert asked is not None and asked.words == ()
     when = asked.when
-    assert (said_as_days(when.start, when.end) if isinstance(when, Period) else when) == period
+    assert (name_in_days(when.start, when.end) if isinstance(when, Period) else when) == period
 
 
 @pytest.mark.parametrize(
@@ -440,7 +440,7 @@ def test_every_period_begins_before_it_ends(texts: list[str], now: datetime) -> 
     asked = time_asked(" ".join(texts), now)
     if asked is not None and isinstance(asked.when, Period):
         assert asked.when.start < asked.when.end
-        assert said_as_days(asked.when.start, asked.when.end)
+        assert name_in_days(asked.when.start, asked.when.end)
     moment_named(" ".join(texts), now, end=True)
 
 

@@ -335,10 +335,12 @@ def test_the_doctor_names_the_damaged_line_of_a_home(home: Home, tmp_path: Path)
     ):
         Path(home.words).write_bytes(content)
         (bad,) = guarded("words", doctor_words, place)
-        assert bad.verdict == PROBLEM and f"{home.words}, {says}" in bad.says and "words.tsv" in bad.says
+        assert (
+            bad.verdict == PROBLEM and f"{home.words}, {says}" in bad.message and "words.tsv" in bad.message
+        )
         use_words(home)  # which the engine does
         assert gloss("frobnik") == "" and gloss("pnpm") == PACKAGES and not IN_USE.is_whole
     Path(home.words).unlink()
     Path(home.words).mkdir()
     (bad,) = guarded("words", doctor_words, place)
-    assert bad.verdict == PROBLEM and "cannot be read" in bad.says
+    assert bad.verdict == PROBLEM and "cannot be read" in bad.message

@@ -1,6 +1,6 @@
 """The command `scrubjay`: dispatches to the pipe, a hook or a command.
 
-What a client waits for (the pipe, a hook) imports next to nothing.
+The pipe and the hooks import next to nothing, because clients wait for them.
 """
 
 import os
@@ -15,8 +15,7 @@ HOOKS = ("user_prompt_submit", "stop", "session_start", "session_end")
 def main(argv: list[str] | None = None) -> int:
     """Run one command line and return the exit code.
 
-    No arguments mean `stdio`, which is what a client registers. At a terminal, they show the list of commands
-    instead.
+    Without arguments, run `stdio`, which is what a client registers; at a terminal, list the commands.
     """
     arguments = sys.argv[1:] if argv is None else argv
     name = (
@@ -46,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
 def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run the pipe of the client on standard input and output.
 
-    With --in-process, where no other process may be started, this process is the engine too.
+    With --in-process, for systems where no other process may be started, this process is also the engine.
     """
     from scrubjay.errors import ScrubjayError
     from scrubjay.home.paths import default_root
@@ -62,9 +61,9 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
         return 2
     try:
         root = default_root(dict(env))
-        verdict = pipe.main(root, hello, env, in_process=in_process)
-        if verdict != pipe.MUST_SERVE:
-            return verdict
+        exit_code = pipe.main(root, hello, env, in_process=in_process)
+        if exit_code != pipe.MUST_SERVE:
+            return exit_code
         from scrubjay.cli.serve import serve
 
         return serve(root, auto=True, client=lambda leave: pipe.attach(root, hello, env, leave))
@@ -74,7 +73,7 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
 
 
 def _read_stdio(arguments: list[str]) -> tuple[str | None, bool, str]:
-    """Return the scope, if --in-process is given, and a sentence about a wrong argument."""
+    """Return the scope, True if --in-process is given, and a sentence about a wrong argument or ""."""
     scope, in_process, rest = None, False, list(arguments)
     while rest:
         word = rest.pop(0)
@@ -91,7 +90,7 @@ def _read_stdio(arguments: list[str]) -> tuple[str | None, bool, str]:
 
 def _scope_mistake(scope: str | None) -> str:
     if not scope:
-        return ""  # most clients give no scope, and need not wait for the import
+        return ""  # most clients name no scope, so they need not wait for the import
     from scrubjay.home.scopes import is_scope
 
     allowed = "must be 1 to 100 letters (A to Z), digits or . _ : -"

@@ -12,14 +12,14 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, known_folder, value
-from scrubjay.cli.display import Progress, contents, local, plural, replaced, size
+from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, existing_folder, flag, value
+from scrubjay.cli.display import Progress, contents, local, plural, redaction_notice, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 
-MOST_LISTED = 5  # ids of records that were not imported
-# the format of records.exchange, which takes a second to import (a test compares)
-FORMAT, LONGEST_HEADER = "scrubjay-export", 100_000
+MAX_LISTED = 5  # ids of records that were not imported
+# From records.exchange, which takes a second to import; a test compares them. The header's limit is in bytes.
+FORMAT, MAX_HEADER = "scrubjay-export", 100_000
 
 
 @command(
@@ -29,22 +29,22 @@ FORMAT, LONGEST_HEADER = "scrubjay-export", 100_000
 )
 def export(place: Place, options: argparse.Namespace) -> None:
     """Write all records as lines of JSON, or as notes in Markdown."""
-    where, out = "standard output", sys.stderr
+    destination, out = "standard output", sys.stderr
     scope = options.scope or None
     if options.markdown:
         _export_notes(place, options.file, scope)
         return
     if options.file != "-":
-        where, out = place.path(options.file), sys.stdout
-        known_folder(place, os.path.dirname(where))
-        counts = _work(place, "export", "exporting", path=where, scope=scope)
+        destination, out = place.path(options.file), sys.stdout
+        existing_folder(place, os.path.dirname(destination))
+        counts = _call(place, "export", "exporting", path=destination, scope=scope)
     else:
         with _private_file(place) as path:
-            counts = _work(place, "export", "exporting", path=path, scope=scope)
+            counts = _call(place, "export", "exporting", path=path, scope=scope)
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
-    print(f"{contents(counts)} written to {where} ({size(counts['bytes'])}).", file=out)
+    print(f"{contents(counts)} written to {destination} ({size(counts['bytes'])}).", file=out)
 
 
 def _export_notes(place: Place, folder: str, scope: str | None) -> None:
@@ -54,15 +54,15 @@ def _export_notes(place: Place, folder: str, scope: str | None) -> None:
         raise InputError("Notes need a folder: `scrubjay export --markdown FOLDER`.")
     folder = place.path(folder)
     with _private_file(place) as path:
-        _work(place, "export", "exporting", path=path, scope=scope)
+        _call(place, "export", "exporting", path=path, scope=scope)
         with open(path, "rb") as lines:
             count = write_notes(folder, lines, datetime.now(UTC))
     print(f"{plural(count, 'note')} written to {folder}.")
 
 
-def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, Any]:
+def _call(place: Place, method: str, label: str, **arguments: Any) -> dict[str, Any]:
     with call_engine(place) as engine, Progress(label) as progress:
-        answer: dict[str, Any] = engine.call(method, given(**arguments), progress.step)
+        answer: dict[str, Any] = engine.call(method, drop_none(**arguments), progress.step)
     return answer
 
 
@@ -87,10 +87,10 @@ def import_(place: Place, options: argparse.Namespace) -> int:
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
-        header = sys.stdin.buffer.readline(LONGEST_HEADER)  # a device may have an endless line
+        header = sys.stdin.buffer.readline(MAX_HEADER)  # a device may have an endless line
         if FORMAT.encode() not in header:
-            why = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
-            raise InputError(f"standard input: {why}. Nothing was imported.")
+            problem = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
+            raise InputError(f"standard input: {problem}. Nothing was imported.")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(header)
             shutil.copyfileobj(sys.stdin.buffer, file)
@@ -103,19 +103,19 @@ def import_(place: Place, options: argparse.Namespace) -> int:
 def _import(place: Place, path: str) -> dict[str, Any]:
     if not os.path.isfile(path):
         raise InputError(f"{path} is not a file. Give the path of an export, or `-` for standard input.")
-    return _work(place, "import", "importing", path=path)
+    return _call(place, "import", "importing", path=path)
 
 
 def _print_imported(counts: dict[str, Any]) -> int:
     print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} already known.")
-    for sentence in replaced(counts["redacted"]):
+    for sentence in redaction_notice(counts["redacted"]):
         print(sentence)
-    different = counts["different"]
-    if not different:
+    different_count = counts["different"]
+    if not different_count:
         return 0
-    why = "because the existing ones have other contents; those do not change"
-    print(f"{plural(different, 'record')} not imported, {why}:")
-    print(f"  {', '.join(counts['differing'][:MOST_LISTED])}{', ...' if different > MOST_LISTED else ''}")
+    reason = "because the existing ones have other contents; those do not change"
+    print(f"{plural(different_count, 'record')} not imported, {reason}:")
+    print(f"  {', '.join(counts['differing'][:MAX_LISTED])}{', ...' if different_count > MAX_LISTED else ''}")
     return 1
 
 
@@ -123,7 +123,7 @@ def _print_imported(counts: dict[str, Any]) -> int:
 def _private_file(place: Place) -> Iterator[str]:
     """Yield the path of a new file in the home that is deleted afterwards.
 
-    After a kill it remains among the drafts of the spool, which are swept.
+    If the process is killed, the file remains among the spool's drafts, which are swept.
     """
     path = os.path.join(place.home.spool_tmp, f"{os.getpid()}-{uuid.uuid4().hex}")
     try:
@@ -137,7 +137,7 @@ def _private_file(place: Place) -> Iterator[str]:
 def backup(place: Place, options: argparse.Namespace) -> None:
     """Copy the whole home into a folder while it is in use."""
     folder = place.path(options.folder)
-    counts = _work(place, "backup", "copying", path=folder)
+    counts = _call(place, "backup", "copying", path=folder)
     copy = f"{plural(counts['files'], 'file')}, {size(counts['bytes'])}"
     print(f"{contents(counts)} and their index are copied to {folder} ({copy}) and checked.")
 
@@ -156,25 +156,25 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
     home = Home(os.path.realpath(place.home.root))
     with ExitStack() as stack:
         stack.enter_context(take(home.engine_lock))
-        full = backups.has_content(home)
-        if full and not options.replace:
+        was_used = backups.has_content(home)
+        if was_used and not options.replace:
             advice = "--replace replaces it with the backup and keeps the current home next to it."
             raise InputError(f"{home.root} has records or settings. {advice}")
         backups.clear(home)
         stack.callback(backups.clear, home)
         with Progress("copying") as progress:
             backups.copy_backup(folder, backups.restoring(home), progress.show)
-        kept = backups.keep_tokens(home)
-        aside = f"{home.root}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        backups.take_place(home, aside)
-    if not full:
-        shutil.rmtree(aside)
+        kept_tokens = backups.keep_tokens(home)
+        previous = f"{home.root}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        backups.replace_home(home, previous)
+    if not was_used:
+        shutil.rmtree(previous)
     when = f"{local(facts['made_at']):%Y-%m-%d %H:%M}"
     print(f"{home.root} is now the backup of {when}: {contents(facts['counts'])}.")
-    if kept:
+    if kept_tokens:
         print("The current HTTP keys stay valid, not those of the backup.")
-    if full:
-        print(f"The previous home is in {aside}; delete it when you no longer need it.")
+    if was_used:
+        print(f"The previous home is in {previous}; delete it when you no longer need it.")
 
 
 COMMANDS = (export, import_, backup, restore_backup)

@@ -1,6 +1,6 @@
-"""The hosts on this machine that have our servers and hooks, read from the files in the table of hosts.
+"""Finds the hosts on this machine that have our servers and hooks.
 
-Reads only those files; a missing file registers nothing.
+It reads only the files that the table of hosts names; a missing file registers nothing.
 """
 
 import os
@@ -13,7 +13,7 @@ from scrubjay.hosts.installation import hook_lines, is_our_hook, server_command
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import HOSTS, Host
 
-_INNER = ("hooks", "action")  # names on the path to a handler that are not events
+_NOT_EVENTS = ("hooks", "action")  # names on the path to a handler that are not events
 
 
 class Server(NamedTuple):
@@ -35,30 +35,30 @@ class Hooks(NamedTuple):
 
 
 class Clients(NamedTuple):
-    """Everything found on this machine; `unreadable` are existing files that cannot be parsed."""
+    """Everything found on this machine; `unreadable` are files that exist and cannot be parsed."""
 
-    found: dict[str, str]  # by name of the host, the sign that it is installed
+    installed: dict[str, str]  # the sign that a host is installed, by host name
     servers: list[Server]
     hooks: list[Hooks]
-    plugins: dict[str, list[str]]  # by name of the host, our enabled plugins, which bring server and hooks
+    plugins: dict[str, list[str]]  # our enabled plugins, which bring server and hooks, by host name
     unreadable: list[str]
 
     def connected(self) -> list[Host]:
-        """The hosts that have our server or our hooks, in the order of the table."""
+        """Return the hosts that have our server or our hooks, in the order of the table."""
         return [host for host in HOSTS if host.name in self.served | self.hooked]
 
     @property
     def served(self) -> set[str]:
-        """The names of the hosts that have our server, by themselves or by a plugin."""
+        """The names of the hosts that have our server, in their files or by a plugin."""
         return self.plugins.keys() | {server.host.name for server in self.servers}
 
     @property
     def hooked(self) -> set[str]:
-        """The names of the hosts that have our hooks, by themselves or by a plugin."""
+        """The names of the hosts that have our hooks, in their files or by a plugin."""
         return self.plugins.keys() | {hooks.host.name for hooks in self.hooks}
 
     def hook(self, host: str, event: str) -> list[str] | None:
-        """Return the command that a host runs for an event, if it can be run outside it."""
+        """Return the command that a host runs for an event, if it can be run outside the host."""
         handlers = (
             each for hooks in self.hooks if hooks.host.name == host for each in hooks.handlers.get(event, ())
         )
@@ -66,66 +66,68 @@ class Clients(NamedTuple):
         return next((words for words in commands if not any("${" in word for word in words)), None)
 
 
-def look(env: Mapping[str, str], cwd: str) -> Clients:
+def find_clients(env: Mapping[str, str], cwd: str) -> Clients:
     """Read the files of this user and of the project in `cwd`; a user without a home folder has none."""
     try:
         machine = this_machine(env)
     except HomeError:
         return Clients({}, [], [], {}, [])
-    found = {host.name: sign for host in HOSTS if (sign := host.found_by(machine))}
+    installed = {host.name: sign for host in HOSTS if (sign := host.found_by(machine))}
     plugins = {host.name: [each.name for each in host.plugins(machine)] for host in HOSTS}
     plugins = {host: names for host, names in plugins.items() if names}
-    clients = Clients(found, [], [], plugins, [])
-    held: dict[str, Any] = {}
-    for host, file, form in _files(machine, cwd, found):
-        if file not in held:
-            held[file] = _value(file, form, clients.unreadable)
-        if isinstance(held[file], dict):
-            _add(clients, host, file, held[file])
-        elif held[file]:  # a plugin
+    clients = Clients(installed, [], [], plugins, [])
+    contents: dict[str, Any] = {}
+    for host, file, file_format in _files(machine, cwd, installed):
+        if file not in contents:
+            contents[file] = _content(file, file_format, clients.unreadable)
+        if isinstance(contents[file], dict):
+            _add(clients, host, file, contents[file])
+        elif contents[file]:  # a plugin
             clients.hooks.append(Hooks(host, file, {}, False))
     return clients
 
 
-def _files(machine: Machine, cwd: str, found: Mapping[str, str]) -> Iterator[tuple[Host, str, Format | None]]:
-    """Yield the files of every host, each once, with their formats; None for a plugin.
+def _files(
+    machine: Machine, cwd: str, installed: Mapping[str, str]
+) -> Iterator[tuple[Host, str, Format | None]]:
+    """Yield each file of every host once, with its format; None for a plugin's.
 
     A file that belongs to another host counts only if this host is installed.
     """
-    taken: set[str] = set()
+    seen_files: set[str] = set()
     for host in HOSTS:
         by_file: dict[str, Format | None] = {}
         for change in host.changes(machine):
-            own = JSON if change.file.endswith(".json") else None
-            by_file[change.file] = change.format if isinstance(change, Entry) else own
-        for file, form in by_file.items():
-            if file not in taken or host.name in found:
-                yield host, file, form
-        taken |= by_file.keys()
+            default_format = JSON if change.file.endswith(".json") else None
+            by_file[change.file] = change.format if isinstance(change, Entry) else default_format
+        for file, file_format in by_file.items():
+            if file not in seen_files or host.name in installed:
+                yield host, file, file_format
+        seen_files |= by_file.keys()
     for host in HOSTS:
         for file in host.in_projects:
             yield host, os.path.join(cwd, *file.split("/")), JSON
 
 
-def _value(file: str, form: Format | None, unreadable: list[str]) -> Any:
+def _content(file: str, file_format: Format | None, unreadable: list[str]) -> Any:
     try:
         content = read(file)
-        return bool(content) if form is None else parsed(content, form, file)
+        return bool(content) if file_format is None else parsed(content, file_format, file)
     except ScrubjayError:
         unreadable.append(file)
         return {}
 
 
-def _add(clients: Clients, host: Host, file: str, held: dict[str, Any]) -> None:
+def _add(clients: Clients, host: Host, file: str, content: dict[str, Any]) -> None:
     handlers: dict[str, list[dict[str, Any]]] = {}
-    for way in reversed(list(ours(held))):
-        value = at(held, way)
+    for key_path in reversed(list(ours(content))):
+        value = at(content, key_path)
         if is_our_hook(value):
-            handlers.setdefault(_event(held, way), []).append(value)
-        elif any(isinstance(key, str) for key in way):
+            handlers.setdefault(_event(content, key_path), []).append(value)
+        elif any(isinstance(key, str) for key in key_path):
             _add_server(clients, host, file, value)
     if handlers:
-        clients.hooks.append(Hooks(host, file, handlers, held.get("disableAllHooks") is True))
+        clients.hooks.append(Hooks(host, file, handlers, content.get("disableAllHooks") is True))
 
 
 def _add_server(clients: Clients, host: Host, file: str, entry: dict[str, Any]) -> None:
@@ -135,8 +137,8 @@ def _add_server(clients: Clients, host: Host, file: str, entry: dict[str, Any]) 
     clients.servers.append(Server(host, file, command, home if isinstance(home, str) else None))
 
 
-def _event(held: Any, way: tuple[str | int, ...]) -> str:
+def _event(content: Any, key_path: tuple[str | int, ...]) -> str:
     """Return the event of a handler: the last name on the path to it, or next to it."""
-    named = [key for key in way if isinstance(key, str) and key not in _INNER]
-    parent = at(held, way[:-1])
-    return named[-1] if named else str(parent.get("trigger", "")) if isinstance(parent, dict) else ""
+    names = [key for key in key_path if isinstance(key, str) and key not in _NOT_EVENTS]
+    parent = at(content, key_path[:-1])
+    return names[-1] if names else str(parent.get("trigger", "")) if isinstance(parent, dict) else ""

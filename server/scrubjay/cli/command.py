@@ -40,9 +40,9 @@ class Place:
         """The home's path if the environment names it; None for the default one."""
         return os.path.abspath(self.root) if self.env.get("SCRUBJAY_HOME") else None
 
-    def path(self, named: str) -> str:
+    def path(self, typed: str) -> str:
         """Return a typed path as absolute and without `~`."""
-        return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))
+        return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(typed)))
 
 
 class Argument:
@@ -52,19 +52,19 @@ class Argument:
         self.names, self.options = names, options
 
 
-Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple, only one may be given
+Arguments = tuple[Argument | tuple[Argument, ...], ...]  # only one argument of an inner tuple may be used
 Run = Callable[[Place, argparse.Namespace], int | None]  # the exit code, None for 0
 
 
 class Command:
-    """One command: its name, its sentence in the list, its function, and its arguments."""
+    """One command: its name, the sentence that lists it, its function, and its arguments."""
 
-    def __init__(self, name: str, says: str, run: Run, arguments: Arguments) -> None:
-        self.name, self.says, self.run, self.arguments = name, says, run, arguments
+    def __init__(self, name: str, summary: str, run: Run, arguments: Arguments) -> None:
+        self.name, self.summary, self.run, self.arguments = name, summary, run, arguments
 
 
 def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:
-    """Make a command of the decorated function, with its name and docstring."""
+    """Decorate a function as a command with the function's name and docstring."""
 
     def make(run: Run) -> Command:
         return Command(run.__name__.rstrip("_").replace("_", "-"), run.__doc__ or "", run, arguments)
@@ -72,19 +72,19 @@ def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Comm
     return make
 
 
-def flag(name: str, says: str, **more: Any) -> Argument:
-    """Return an option without a value; its names have blanks between them."""
-    return Argument(tuple(name.split()), {"action": "store_true", "help": says, **more})
+def flag(name: str, help_text: str, **options: Any) -> Argument:
+    """Return an option without a value; `name` may hold several names with blanks between them."""
+    return Argument(tuple(name.split()), {"action": "store_true", "help": help_text, **options})
 
 
-def value(name: str, metavar: str, says: str, **more: Any) -> Argument:
-    """Return an argument with a value; its names have blanks between them."""
-    return Argument(tuple(name.split()), {"metavar": metavar, "help": says, **more})
+def value(name: str, metavar: str, help_text: str, **options: Any) -> Argument:
+    """Return an argument with a value; `name` may hold several names with blanks between them."""
+    return Argument(tuple(name.split()), {"metavar": metavar, "help": help_text, **options})
 
 
-def choice(name: str, choices: Sequence[str], says: str, **more: Any) -> Argument:
+def choice(name: str, choices: Sequence[str], help_text: str, **options: Any) -> Argument:
     """Return an argument with one of a few values."""
-    return Argument((name,), {"choices": choices, "help": says, **more})
+    return Argument((name,), {"choices": choices, "help": help_text, **options})
 
 
 JSON = flag("--json", "print the engine's answer as JSON")
@@ -94,7 +94,7 @@ SCOPE = (
 )
 
 
-def given(**values: Any) -> dict[str, Any]:
+def drop_none(**values: Any) -> dict[str, Any]:
     """Return the arguments that are not None."""
     return {name: each for name, each in values.items() if each is not None}
 
@@ -109,7 +109,7 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
     from scrubjay.wire.hello import hello_from
 
     if not is_engine_running(place.home):
-        note("starting the engine ...")
+        print_progress("starting the engine ...")
     hello = hello_from("cli", place.env, place.cwd, place.pid, scope=scope)
     client = open_client(place.home, hello, place.env)
     for notice in client.engine.get("notices", []):
@@ -118,10 +118,10 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
 
 
 def visit_engine(place: Place) -> EngineClient | None:
-    """Return a client of the running engine, or None; none is started.
+    """Return a client of the running engine, or None if no engine is running; start none.
 
     Raises:
-        EngineError: an engine is running and cannot be reached.
+        EngineError: an engine is running, but cannot be reached.
     """
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
@@ -139,23 +139,23 @@ def is_engine_running(home: Home) -> bool:
 
 
 def chosen_scope(options: argparse.Namespace) -> str | None:
-    """Return the scope of the arguments SCOPE, None for that of the working directory."""
+    """Return the scope that the options SCOPE choose, or None for the scope of the working directory."""
     return "*" if options.all else options.scope
 
 
-def here(engine: EngineClient) -> str:
+def current_scope(engine: EngineClient) -> str:
     """Return the scope of the working directory."""
     scope: str | None = engine.call("status", {"brief": True})["scope"]
     return scope or USER_SCOPE
 
 
 def within(scope: str) -> str:
-    """Return where a command looked, for a sentence."""
+    """Return where a command looked, as part of a sentence."""
     return "anywhere" if scope == EVERY_SCOPE else f"in {display_name(scope)}"
 
 
-def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
-    """Return the scope with this name, or the only one with this display name.
+def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
+    """Return the scope that the user typed, by its name or by a display name that only one has.
 
     Raises:
         InputError: it is unknown and not `may_be_new`, one has a similar name, or several match.
@@ -167,10 +167,10 @@ def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     return find_scope(typed, names, may_be_new=may_be_new)
 
 
-def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
+def existing_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
     """Return the absolute path of an existing folder.
 
-    With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
+    With `may_be_gone`, also accept the absolute path of a missing folder, unless an existing one is similar.
 
     Raises:
         InputError: the folder does not exist.
@@ -178,14 +178,14 @@ def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
     folder = place.path(typed)
     if typed and os.path.isdir(folder):
         return folder
-    above, name = os.path.split(folder)
-    near = nearest(name, next(os.walk(above), (above, [], []))[1])
-    if may_be_gone and os.path.isabs(typed) and not near:
+    parent, name = os.path.split(folder)
+    suggestion = nearest(name, next(os.walk(parent), (parent, [], []))[1])
+    if may_be_gone and os.path.isabs(typed) and not suggestion:
         return folder
-    raise InputError(f"There is no folder {typed!r}.{near} Give the path of an existing one.")
+    raise InputError(f"There is no folder {typed!r}.{suggestion} Give the path of an existing one.")
 
 
-def switch_on(settings: Settings) -> str:
+def how_to_switch_on(settings: Settings) -> str:
     """Return how to switch capture on; "" if it is on."""
     if settings.paused:
         return "`scrubjay resume` ends the pause."
@@ -195,13 +195,13 @@ def switch_on(settings: Settings) -> str:
 def confirm(question: str, *, default: bool) -> bool:
     """Return the user's answer at the terminal."""
     try:
-        said = input(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
+        answer = input(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
     except EOFError:
         return False
-    return said in ("y", "yes") or (default and not said)
+    return answer in ("y", "yes") or (default and not answer)
 
 
-def note(text: str) -> None:
-    """Show progress to a user at a terminal; not to a program that reads the output."""
+def print_progress(text: str) -> None:
+    """Print a line for a user at a terminal, but not for a program that reads the output."""
     if sys.stderr.isatty():
         print(f"scrubjay: {text}", file=sys.stderr, flush=True)

@@ -5,7 +5,7 @@ import argparse
 from scrubjay.cli.command import Place, choice, command
 from scrubjay.cli.parser import build_parser
 
-# What a shell completes for an argument, by the name that the help gives it.
+# What a shell completes, by the name of an argument in the help.
 _COMPLETED = {"PATH": "FILE", "FILE": "FILE", "FOLDER": "DIRECTORY"}
 
 

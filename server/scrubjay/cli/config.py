@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import Place, command, known_folder, switch_on, value, visit_engine
+from scrubjay.cli.command import Place, command, existing_folder, how_to_switch_on, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
 
@@ -27,13 +27,13 @@ def config(place: Place, options: argparse.Namespace) -> None:
     elif options.value:
         value = " ".join(options.value)
         if options.key in _FOLDERS:
-            before = getattr(load(place.home.config), options.key)
-            for folder in set(parsed(options.key, value)) - set(before):
-                known_folder(place, folder)
+            folders = getattr(load(place.home.config), options.key)
+            for folder in set(parsed(options.key, value)) - set(folders):
+                existing_folder(place, folder)
         settings = _change(place, options.key, value)
         print(f"{options.key} = {typed(getattr(settings, options.key))}")
         if options.key == "model":
-            _look_for(place, settings.model)
+            _check_model(place, settings.model)
         if options.key == "inject":
             print("After a change to or from `edit`, run `scrubjay setup` again for the hooks of tools.")
     else:
@@ -46,9 +46,9 @@ def config(place: Place, options: argparse.Namespace) -> None:
 def _show_all(path: str) -> None:
     settings = load(path)
     print(f"Settings in {path}; `scrubjay config KEY VALUE` changes one.\n")
-    for key, default, says in describe():
+    for key, default, description in describe():
         value = typed(getattr(settings, key))
-        print(f"{key} = {value}{'' if value == default else f'   (default: {default})'}\n    {says}")
+        print(f"{key} = {value}{'' if value == default else f'   (default: {default})'}\n    {description}")
 
 
 @command()
@@ -62,8 +62,8 @@ def pause(place: Place, options: argparse.Namespace) -> None:
 @command()
 def resume(place: Place, options: argparse.Namespace) -> None:
     """Resume capture after a pause."""
-    if off := switch_on(_change(place, "paused", False)):
-        print(f"The pause is over, but hooks still record nothing: {off}")
+    if advice := how_to_switch_on(_change(place, "paused", False)):
+        print(f"The pause is over, but hooks still record nothing: {advice}")
     else:
         missed = "The time of the pause is not recorded afterwards."
         print(f"Capture resumes: hooks record every new turn. {missed}")
@@ -75,13 +75,13 @@ FOLDER = value("folder", "FOLDER", "the folder and all below it (default: this o
 @command(FOLDER)
 def exclude(place: Place, options: argparse.Namespace) -> None:
     """Never capture sessions in a folder."""
-    folder = known_folder(place, options.folder, may_be_gone=True)  # its sessions may still be imported
+    folder = existing_folder(place, options.folder, may_be_gone=True)  # its sessions may still be imported
     excluded = load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", [*excluded, folder])
     past = "Earlier turns stay; `scrubjay forget` hides them."
-    gone = "" if os.path.isdir(folder) else "This folder does not exist now. "
-    print(f"{gone}Sessions in {folder} are no longer captured. {past}")
+    missing = "" if os.path.isdir(folder) else "This folder does not exist now. "
+    print(f"{missing}Sessions in {folder} are no longer captured. {past}")
 
 
 @command(FOLDER)
@@ -89,11 +89,11 @@ def include(place: Place, options: argparse.Namespace) -> None:
     """Capture sessions in an excluded folder again."""
     folder, excluded = place.path(options.folder), load(place.home.config).excluded
     if folder not in excluded:
-        above = [one for one in excluded if folder.startswith(one.rstrip(os.sep) + os.sep)]
-        where = f"It is inside {above[0]}, which is; include that one." if above else ""
-        hint = where or f"Excluded are: {typed(excluded)}."
+        parents = [each for each in excluded if folder.startswith(each.rstrip(os.sep) + os.sep)]
+        inside = f"It is inside {parents[0]}, which is; include that one." if parents else ""
+        hint = inside or f"Excluded are: {typed(excluded)}."
         raise InputError(f"{folder} is not excluded by itself. {hint}")
-    _change(place, "excluded", [one for one in excluded if one != folder])
+    _change(place, "excluded", [each for each in excluded if each != folder])
     print(f"Sessions in {folder} are captured again.")
 
 
@@ -108,13 +108,13 @@ def _change(place: Place, key: str, value: Any) -> Settings:
                     advice = "`scrubjay stop` ends it, and the next one uses the new value."
                     print(f"The running engine keeps the old {key}; {advice}", file=sys.stderr)
     except EngineError as error:
-        says = "the setting is written, but the running engine was not told"
-        print(f"scrubjay: {says}: {error}", file=sys.stderr)
+        message = "the setting is written, but the running engine was not told"
+        print(f"scrubjay: {message}: {error}", file=sys.stderr)
     return settings
 
 
-def _look_for(place: Place, model: str) -> None:
-    """Report a missing model at once, instead of at the engine's next start."""
+def _check_model(place: Place, model: str) -> None:
+    """Report a missing model now rather than at the engine's next start."""
     from pathlib import Path
 
     from scrubjay.encoders.opening import find

@@ -36,9 +36,9 @@ PATIENCE_S = 120.0  # for the engine of a busy machine to start
 TRIES = 4
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
-_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-TURNS = tuple((turn["user"], turn["assistant"]) for turn in _SAID["turns"])
-QUESTIONS: tuple[str, ...] = tuple(_SAID["questions"])
+_SCRIPT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TURNS = tuple((turn["user"], turn["assistant"]) for turn in _SCRIPT["turns"])
+QUESTIONS: tuple[str, ...] = tuple(_SCRIPT["questions"])
 
 
 @command(flag("--keep", "keep the demo's home, to explore it with other commands"))
@@ -52,8 +52,8 @@ def demo(place: Place, options: argparse.Namespace) -> int:
     os.makedirs(os.path.join(project, ".git"))
     with open(os.path.join(project, ".git", "HEAD"), "w", encoding="ascii") as head:
         head.write("ref: refs/heads/main\n")  # enough for a project: git itself is not needed
-    others = ("SCRUBJAY_", "CLAUDE_", "CURSOR_")
-    env = {name: text for name, text in place.env.items() if not name.startswith(others)}
+    prefixes = ("SCRUBJAY_", "CLAUDE_", "CURSOR_")
+    env = {name: text for name, text in place.env.items() if not name.startswith(prefixes)}
     env |= {"SCRUBJAY_HOME": home, "CLAUDE_PROJECT_DIR": project}
     print(f"A separate home for this demo: {home}\n")
     keep = options.keep
@@ -61,7 +61,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         _record(env, project)
         turns = len(spool.events(Home(home), "answer"))
         print(f"   No engine is running yet: {turns} turns wait on disk, in the spool.\n")
-        answered = asyncio.run(_recall(env, project))
+        answered_count = asyncio.run(_recall(env, project))
     except ScrubjayError:
         keep = True  # its log explains the error
         raise
@@ -76,34 +76,34 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         else:
             shutil.rmtree(folder, ignore_errors=True)
     if not keep:
-        took = f"{time.perf_counter() - started:.1f} s"
-        print(f"The engine has ended and the demo's home is deleted; all of it took {took}.")
+        duration = f"{time.perf_counter() - started:.1f} s"
+        print(f"The engine has ended and the demo's home is deleted; all of it took {duration}.")
     print("To use this in your own sessions: `scrubjay setup`.")
-    return 0 if answered == len(QUESTIONS) else 1
+    return 0 if answered_count == len(QUESTIONS) else 1
 
 
 def _record(env: Mapping[str, str], project: str) -> None:
     """Record the session turn by turn; each hook is a process that reads its event from standard input."""
     session = str(uuid.uuid4())
-    size = f"{len(TURNS)} turns"
-    print(f"1. The hooks receive a session about a gallery, {size}, just as from Claude Code.")
+    turn_count = f"{len(TURNS)} turns"
+    print(f"1. The hooks receive a session about a gallery, {turn_count}, just as from Claude Code.")
     seconds: dict[str, list[float]] = {"UserPromptSubmit": [], "Stop": []}
     for user, assistant in TURNS:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
             seconds[event].append(_run_hook(event, ids | text, env, project))
-    took = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
-    print(f"   Median time of a whole hook process: {', '.join(took)}.")
+    medians = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
+    print(f"   Median time of a whole hook process: {', '.join(medians)}.")
 
 
 def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
-    """Run a hook, which records nothing twice; return its seconds."""
+    """Run a hook and return its seconds; a busy machine may repeat it, because it records nothing twice."""
     return _repeat(lambda: run_hook(event, payload, env, project, hook_command("claude-code")))
 
 
 def _repeat(work: Callable[[], T]) -> T:
-    """Do what may be repeated, again while the machine is too busy for it."""
+    """Do some work, which must be safe to repeat, again while the machine is too busy for it."""
     for _ in range(TRIES - 1):
         with contextlib.suppress(EngineError):
             return work()
@@ -117,23 +117,23 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
     command, *arguments = [*console_command(), "stdio"]
     print(f"2. Another client starts `{os.path.basename(command)}` and speaks MCP over stdio.")
     server = StdioServerParameters(command=command, args=arguments, env=dict(env), cwd=project)
-    answered, started = 0, time.perf_counter()
+    answered_count, started = 0, time.perf_counter()
     try:
         async with Client(server, mode="legacy") as client:
             tools = (await client.list_tools()).tools
-            took = f"were answered after {_ms(started)}; the engine had to start"
-            print(f"   initialize and tools/list ({len(tools)} tools) {took}.\n")
+            delay = f"were answered after {_ms(started)}; the engine had to start"
+            print(f"   initialize and tools/list ({len(tools)} tools) {delay}.\n")
             print("3. It asks three questions, each for the best turn and its two neighbours.\n")
             for question in QUESTIONS:
-                asked = time.perf_counter()
+                asked_at = time.perf_counter()
                 answer = await _search(client, question)
                 loading = " (the engine was still loading its model and its store)"
-                print(f'   "{question}"   {_ms(asked)}{loading if question is QUESTIONS[0] else ""}')
+                print(f'   "{question}"   {_ms(asked_at)}{loading if question is QUESTIONS[0] else ""}')
                 _show(answer)
-                answered += bool(answer["results"])
+                answered_count += bool(answer["results"])
     except (ExceptionGroup, MCPError, OSError, EngineError) as error:  # `except*` would raise a group again
         raise EngineError(f"The demo's server failed: {innermost(error)}") from error
-    return answered
+    return answered_count
 
 
 def innermost(error: Exception) -> str:
@@ -148,22 +148,22 @@ def innermost(error: Exception) -> str:
 
 
 async def _search(client: Client, question: str) -> dict[str, Any]:
-    """Ask one question; a search changes nothing, so a refusal of a busy engine is repeated."""
+    """Ask one question; repeat it if a busy engine refuses, because a search changes nothing."""
     import asyncio
 
     from mcp import MCPError
 
-    around = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
-    until = time.monotonic() + PATIENCE_S
+    options = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            result = await client.call_tool("search_memories", {"query": question, **around})
+            result = await client.call_tool("search_memories", {"query": question, **options})
             if not result.is_error and result.structured_content:
                 return dict(result.structured_content)
             refusal = " ".join(getattr(block, "text", "") for block in result.content)
         except MCPError as error:
             refusal = str(error)
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise EngineError(f"search_memories refused: {refusal}")
         await asyncio.sleep(1)
 
@@ -174,10 +174,10 @@ def _show(answer: dict[str, Any]) -> None:
     if turns:
         print(f"   {local(turns[0]['date']):%Y-%m-%d}, session {turns[0]['session_id'][:8]}")
     for turn in turns:
-        mark, most = ("> ", HIT_LINES) if turn["id"] in hits else ("  ", NEIGHBOUR_LINES)
+        mark, max_lines = ("> ", HIT_LINES) if turn["id"] in hits else ("  ", NEIGHBOUR_LINES)
         text = turn["memory"].replace("\n\nassistant: ", " -- ").removeprefix("user: ")
         head = f"   {mark}turn {turn['turn']}  "
-        folded = textwrap.TextWrapper(WIDTH, head, " " * 13, max_lines=most, placeholder=" ...")
+        folded = textwrap.TextWrapper(WIDTH, head, " " * 13, max_lines=max_lines, placeholder=" ...")
         print(folded.fill(text))
     print()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDTH = 30  # characters of the progress bar
 NARROW = 80  # characters of a terminal below which lists leave out the time and the project
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
-LEAST_SECONDS = 1.0  # of work before an estimate of the rest
+LEAST_SECONDS = 1.0  # of work before the remaining time is estimated
 
 
 def size(count: float) -> str:
@@ -57,28 +57,28 @@ def contents(counts: Mapping[str, int]) -> str:
     return ", ".join(plural(counts[name], noun) for name, noun in names.items())
 
 
-def replaced(secrets: int) -> list[str]:
-    """Return a sentence about secrets that were replaced, if there were any.
+def redaction_notice(secrets: int) -> list[str]:
+    """Return a sentence about the secrets that were replaced, if there are any.
 
-    >>> replaced(1), replaced(0)
+    >>> redaction_notice(1), redaction_notice(0)
     (['1 secret in the text was replaced before it was stored.'], [])
     """
-    were = "was replaced before it was" if secrets == 1 else "were replaced before they were"
-    return [f"{plural(secrets, 'secret')} in the text {were} stored."] if secrets else []
+    verb = "was replaced before it was" if secrets == 1 else "were replaced before they were"
+    return [f"{plural(secrets, 'secret')} in the text {verb} stored."] if secrets else []
 
 
-def line_width(most: int | None = 110) -> int | None:
-    """Return the characters of a terminal's line, at most `most`; None outside a terminal."""
+def line_width(max_width: int | None = 110) -> int | None:
+    """Return the characters of a terminal's line, at most `max_width`; None outside a terminal."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size  # takes 3 ms, only needed here
 
-    columns = get_terminal_size().columns
-    return min(columns, most) if most else columns
+    width = get_terminal_size().columns
+    return min(width, max_width) if max_width else width
 
 
 def span(seconds: float) -> str:
-    """Return a length of time in one unit.
+    """Return a duration in one unit.
 
     >>> span(42), span(150), span(7_300), span(200_000)
     ('42 s', '2 min', '2 h', '2 days')
@@ -122,10 +122,10 @@ def columns(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def folded(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     """Return a paragraph as lines for a terminal, each of about `width` columns.
 
-    >>> folded("鸟站在浅水里等待鱼类", 8)
+    >>> wrap_text("鸟站在浅水里等待鱼类", 8)
     ['鸟站在浅', '水里等待', '鱼类']
     """
     from textwrap import wrap  # takes 1 ms, only for a search
@@ -134,17 +134,17 @@ def folded(text: str, width: int) -> list[str]:
     return wrap(text, max(letters, 1), break_on_hyphens=False)
 
 
-def shown(hit: Mapping[str, Any], width: int) -> str:
-    """Return the beginning of a hit's text, as `first_line`."""
+def summary_line(hit: Mapping[str, Any], width: int) -> str:
+    """Return the beginning of a hit's title or text, as `first_line` does."""
     return first_line(hit.get("title") or hit.get("memory") or hit.get("chunk") or "", width)
 
 
-def note(answer: Mapping[str, Any]) -> list[str]:
-    """Return a search's note about its own state, if any."""
+def degraded_note(answer: Mapping[str, Any]) -> list[str]:
+    """Return a line that says why a search was degraded, if it was."""
     return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
 
 
-# What has a colour on a terminal, in lines that are no text of a record: each with its code.
+# What is coloured on a terminal, except in the text of a record: patterns with the codes of their colours.
 _COLOURS = (
     (r"^\S[^:]*:(?= {2,})|^--- \S+|^Facts:", "1"),
     (r"\b(?:mem|turn|doc)_[0-9a-f]{8,24}\b|(?<= )[\w.-]+/\d+(?=  )|(?<=  )[0-9a-f]{8}(?=  )", "36"),
@@ -152,7 +152,8 @@ _COLOURS = (
     (r"(?<= )#[\w.-]+", "32"),
     (rf"^(?:Note:|{DOUBTFUL}).*", "33"),
 )
-_TEXT = r" {6}(?! {3}\d{4}-)"  # how a line of a record's text begins; the profile's have a date
+# The beginning of a line of a record's text; a line of the profile has a date there.
+_TEXT = r" {6}(?! {3}\d{4}-)"
 
 
 def has_colours(stream: TextIO) -> bool:
@@ -168,8 +169,8 @@ def coloured(line: str) -> str:
     """
     if re.match(_TEXT, line):
         return line
-    places = "|".join(f"({pattern})" for pattern, _ in _COLOURS)
-    return re.sub(places, lambda at: f"\x1b[{_COLOURS[(at.lastindex or 1) - 1][1]}m{at[0]}\x1b[0m", line)
+    pattern = "|".join(f"({each})" for each, _ in _COLOURS)
+    return re.sub(pattern, lambda m: f"\x1b[{_COLOURS[(m.lastindex or 1) - 1][1]}m{m[0]}\x1b[0m", line)
 
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
@@ -178,20 +179,20 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
         in_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         print(visible_json(json.dumps(answer, indent=1, ensure_ascii=not in_unicode)))
         return
-    shown_as = coloured if has_colours(sys.stdout) else str
+    style = coloured if has_colours(sys.stdout) else str
     for line in lines:
-        print(shown_as(visible(line)))
+        print(style(visible(line)))
 
 
 class Progress:
-    """The progress of one piece of work; use it as a context manager, so that the bar's line is ended."""
+    """Shows the progress of some work; use it as a context manager, so that the bar's line is ended."""
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
         self._label, self._stream = label, stream or sys.stderr
-        self._bar = self._stream.isatty()
-        self._began: tuple[int, float] | None = None  # amount and time of the first step
-        self._last = time.monotonic()
-        self._shown = 0  # characters of the bar
+        self._has_bar = self._stream.isatty()
+        self._first_step: tuple[int, float] | None = None  # amount and time of the first step
+        self._last_line_at = time.monotonic()
+        self._bar_length = 0  # characters of the bar
 
     def __enter__(self) -> Progress:
         return self
@@ -207,28 +208,28 @@ class Progress:
         """Show a step of work in named stages, each on its own line."""
         if step["what"] != self._label:
             self._close()
-            self._label, self._began = step["what"], None
+            self._label, self._first_step = step["what"], None
         self.step(step)
 
     def show(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done, and an estimate of the remaining time."""
+        """Show that `done` of `total` are done, and estimate the remaining time."""
         now = time.monotonic()
-        first, since = self._began = self._began or (done, now)
-        left = ""
+        first, since = self._first_step = self._first_step or (done, now)
+        estimate = ""
         if now - since >= LEAST_SECONDS and first < done < total:
-            left = f", about {span((now - since) * (total - done) / (done - first))} left"
-        if self._bar:
+            estimate = f", about {span((now - since) * (total - done) / (done - first))} left"
+        if self._has_bar:
             filled = WIDTH * done // max(total, 1)
             bar = f"{'#' * filled}{'.' * (WIDTH - filled)}"
-            line = f"{self._label} [{bar}] {done:,} of {total:,}{left}"
-            self._stream.write(f"\r{line:<{self._shown}}")
-            self._shown = len(line)
-        elif now - self._last >= PLAIN_SECONDS:
-            self._last = now
-            self._stream.write(f"{self._label}: {done:,} of {total:,}{left}\n")
+            line = f"{self._label} [{bar}] {done:,} of {total:,}{estimate}"
+            self._stream.write(f"\r{line:<{self._bar_length}}")
+            self._bar_length = len(line)
+        elif now - self._last_line_at >= PLAIN_SECONDS:
+            self._last_line_at = now
+            self._stream.write(f"{self._label}: {done:,} of {total:,}{estimate}\n")
         self._stream.flush()
 
     def _close(self) -> None:
-        if self._shown:
+        if self._bar_length:
             self._stream.write("\n")
-            self._shown = 0
+            self._bar_length = 0

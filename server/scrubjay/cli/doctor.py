@@ -1,4 +1,4 @@
-"""`scrubjay doctor`: checks one thing after the other and says what to do.
+"""`scrubjay doctor`: checks one part after another and says what to do.
 
 It writes nothing outside the home. Its test turn is forgotten again.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from scrubjay import VERSION
-from scrubjay.cli.clients import Clients, look
-from scrubjay.cli.command import Place, call_engine, command, flag, switch_on
+from scrubjay.cli.clients import Clients, find_clients
+from scrubjay.cli.command import Place, call_engine, command, flag, how_to_switch_on
 from scrubjay.cli.display import contents, plural, size, span
 from scrubjay.cli.registered import (
     NOTE,
@@ -42,7 +42,7 @@ from scrubjay.hosts.table import HOSTS
 from scrubjay.http_api import tokens
 from scrubjay.wire.address import engine_facts
 
-LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs space for rewritten files
+LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # free bytes; compaction needs space for the files it rewrites
 SLOW_SPOOL_S = 30.0  # a running engine processes the spool every 2 s
 SCOPE = "scrubjay-doctor"
 
@@ -50,32 +50,32 @@ SCOPE = "scrubjay-doctor"
 @command(flag("--mend", "continue without damaged records, if no backup can restore them"))
 def doctor(place: Place, options: argparse.Namespace) -> int:
     """Check everything, from the installation to a turn's way, and say what to do."""
-    clients = look(place.env, place.cwd)
+    clients = find_clients(place.env, place.cwd)
     findings = []
     for finding in examine(place, clients, mend=options.mend):
-        print(f"{finding.verdict:<8} {finding.what:<11} {finding.says}", flush=True)
+        print(f"{finding.verdict:<8} {finding.what:<11} {finding.message}", flush=True)
         if finding.advice:
             print(f"{'':<20} {finding.advice}", flush=True)
         findings.append(finding)
     problems = [finding for finding in findings if finding.verdict == PROBLEM]
     if problems:
         print(f"\n{len(problems)} of {len(findings)} findings need attention. The first:")
-        print(problems[0].advice or problems[0].says)
+        print(problems[0].advice or problems[0].message)
         return 1
-    left = left_to_do(place, clients)
-    print(f"\n{f'Left to do: {left}' if left else 'Everything works.'}")
+    remaining = left_to_do(place, clients)
+    print(f"\n{f'Left to do: {remaining}' if remaining else 'Everything works.'}")
     return 0
 
 
 def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
-    """Return all findings, in order of dependency."""
+    """Yield all findings, so that each check comes after those it depends on."""
     from importlib.metadata import version  # takes 20 ms
 
     python = f"Python {sys.version.split()[0]}, lancedb {version('lancedb')}, mcp {version('mcp')}"
     yield ok("versions", f"scrubjay {VERSION}, {python}.")
-    at_home = list(guarded("home", home, place))
-    yield from at_home
-    answers = False  # wait for a frozen engine only once
+    home_findings = list(guarded("home", home, place))
+    yield from home_findings
+    has_engine = False  # wait for a frozen engine only once
     checks: dict[str, Callable[[Place], Findings]] = {
         "files": partial(files, mend=mend),
         "settings": settings,
@@ -84,32 +84,32 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
         "engine": partial(engine, clients=clients, mend=mend),
         "spool": spool,
     }
-    for what, check in checks.items() if at_home[0].verdict == OK else ():
+    for what, check in checks.items() if home_findings[0].verdict == OK else ():
         for finding in guarded(what, check, place):
-            answers |= finding.what == "engine" and finding.verdict == OK
+            has_engine |= finding.what == "engine" and finding.verdict == OK
             yield finding
-    yield from registrations(place, clients, arrivals(place) if answers else None)
+    yield from registrations(place, clients, arrivals(place) if has_engine else None)
 
 
 def left_to_do(place: Place, clients: Clients) -> str:
-    """Return what has to be done before turns are captured; "" if they are."""
+    """Return what the user has to do before turns are captured; "" if they are captured."""
     arrived = arrivals(place) or {}
-    hooked = [host for host in HOSTS if host.name in clients.hooked]
-    if off := switch_on(load(place.home.config)):
-        return off
-    if not hooked:
+    hooked_hosts = [host for host in HOSTS if host.name in clients.hooked]
+    if advice := how_to_switch_on(load(place.home.config)):
+        return advice
+    if not hooked_hosts:
         return "Connect an assistant that has hooks: `scrubjay setup`."
-    for host in hooked:
+    for host in hooked_hosts:
         if host.unapproved(this_machine(place.env)):
             return host.click
-    if not any(host.name in arrived for host in hooked):
-        titles = " or ".join(host.title for host in hooked)
+    if not any(host.name in arrived for host in hooked_hosts):
+        titles = " or ".join(host.title for host in hooked_hosts)
         return f"Start a new session in {titles}: no turn has been received from there yet."
     return ""
 
 
 def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
-    """Return the findings of a check; an exception becomes a finding."""
+    """Yield the findings of a check, with an exception as one of them."""
     try:
         yield from check(place)
     except ScrubjayError as error:
@@ -135,45 +135,48 @@ def files(place: Place, *, mend: bool = False) -> Findings:
     if mend:
         for path in kept_files.restore(home):
             yield note("mended", f"{path} was missing and has been restored from its copy.")
-        if aside := restore_config(home):
+        if damaged_copy := restore_config(home):
             yield note(
-                "mended", f"{home.config} has been restored from its copy; the damaged file is {aside}."
+                "mended",
+                f"{home.config} has been restored from its copy; the damaged file is {damaged_copy}.",
             )
     for path in kept_files.missing(home):
-        says = f"{path} is missing; its copy {kept_files.copy_of(path)} is in force."
-        yield problem("files", says, "`scrubjay doctor --mend` restores it; remove the copy to start empty.")
+        message = f"{path} is missing; its copy {kept_files.copy_of(path)} is in force."
+        advice = "`scrubjay doctor --mend` restores it; remove the copy to start empty."
+        yield problem("files", message, advice)
     if names := sorted(
-        each for each in os.listdir(home.root) if each.endswith(".broken") or ".aside" in each
+        name for name in os.listdir(home.root) if name.endswith(".broken") or ".aside" in name
     ):
-        says = f"{', '.join(names)} in {home.root}: damaged; moved away, and started empty."
-        yield note("damaged", says, "Copy what you need from it, then delete it.")
+        message = f"{', '.join(names)} in {home.root}: damaged; moved away, and started empty."
+        yield note("damaged", message, "Copy what you need from it, then delete it.")
     if os.path.isfile(home.deaths) and os.path.getsize(home.deaths):
-        says = f"An engine hung or crashed, and was replaced; {home.deaths} shows where."
+        message = f"An engine hung or crashed, and was replaced; {home.deaths} shows where."
         advice = "Please report it with that file, which has none of your text; then delete it."
-        yield note("engine", says, advice)
+        yield note("engine", message, advice)
 
 
 def settings(place: Place) -> Findings:
-    """Check config.toml, and whether it allows capture."""
-    now = load(place.home.config)
-    if off := switch_on(now):
-        yield note("settings", "Capture is switched off: hooks record nothing.", off)
+    """Check config.toml, and that it allows capture."""
+    config = load(place.home.config)
+    if advice := how_to_switch_on(config):
+        yield note("settings", "Capture is switched off: hooks record nothing.", advice)
         return
-    excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
-    yield ok("settings", f"capture = {now.capture}{excluded}, inject = {now.inject}, model = {now.model}.")
+    excluded = f", {plural(len(config.excluded), 'folder')} excluded" if config.excluded else ""
+    rest = f"inject = {config.inject}, model = {config.model}"
+    yield ok("settings", f"capture = {config.capture}{excluded}, {rest}.")
 
 
 def words(place: Place) -> Findings:
-    """Check that the home's own developers' words can be read, if it has any."""
+    """Check that the home's own list of developers' words, if it has one, can be read."""
     from scrubjay.text.developer_words.own import read_own
 
     try:
-        own = read_own(place.home)
+        own_words = read_own(place.home)
     except InputError as error:
-        says = f"{place.home.words}, {error} None of that file is used."
-        yield problem("words", says, "Correct or delete it; the engine reads it at its next start.")
+        message = f"{place.home.words}, {error} None of that file is used."
+        yield problem("words", message, "Correct or delete it; the engine reads it at its next start.")
         return
-    if own:
+    if own_words:
         yield ok("words", f"{place.home.words} is used with the bundled words.")
 
 
@@ -188,7 +191,7 @@ def model(place: Place) -> Findings:
 
 
 def engine(place: Place, clients: Clients, *, mend: bool) -> Findings:
-    """Check the engine, its store, and the way of a turn through it."""
+    """Check the engine, its store, and that a turn passes through it."""
     with call_engine(place) as client:
         facts = client.call("status", {"wait": True})
         if facts["failure"]:
@@ -212,13 +215,14 @@ def http(place: Place) -> Findings:
 
 
 def mended(deleted: int, aside: str | None) -> Finding:
-    """Return the finding about damaged records; deletion is a problem, because a backup may have them."""
-    rest = "the remaining files are now the baseline, and the index is being rebuilt."
-    says = f"Deleted {plural(deleted, 'record')} that could not be read; {rest}"
-    before = f"The store as it was before is in {aside}; delete it when you no longer need it."
+    """Return the finding about deleted records: a problem if any, because a backup may have them."""
+    baseline = "the remaining files are now the baseline, and the index is being rebuilt."
+    message = f"Deleted {plural(deleted, 'record')} that could not be read; {baseline}"
+    old_store = f"The store as it was before is in {aside}; delete it when you no longer need it."
     if not deleted:
-        return note("mended", says, before)
-    return problem("mended", says, f"`scrubjay restore-backup FOLDER --replace` restores a backup. {before}")
+        return note("mended", message, old_store)
+    advice = f"`scrubjay restore-backup FOLDER --replace` restores a backup. {old_store}"
+    return problem("mended", message, advice)
 
 
 def store(facts: dict[str, Any]) -> Findings:
@@ -227,43 +231,44 @@ def store(facts: dict[str, Any]) -> Findings:
         advice = "`scrubjay restore-backup FOLDER --replace` restores a backup; `scrubjay doctor --mend`"
         yield problem("records", damage, f"{advice} continues without the damaged records.")
     if facts.get("lacking"):
-        says = f"The index lacks {plural(facts['lacking'], 'record')}, which searches do not find."
-        yield problem("index", says, "It is being filled from the records now; check again.")
+        message = f"The index lacks {plural(facts['lacking'], 'record')}, which searches do not find."
+        yield problem("index", message, "It is being filled from the records now; check again.")
     for repair in facts.get("repairs", ()):
         yield note("repair", repair)
     if "records" not in facts:  # they could not be counted
         return
     records, failures, disk = facts["records"], facts["upkeep"]["failures"], facts["disk"]
-    if says := facts["trouble"] or facts["notice"]:
-        yield Finding(PROBLEM if facts["trouble"] else NOTE, "meaning", says)
+    if message := facts["trouble"] or facts["notice"]:
+        yield Finding(PROBLEM if facts["trouble"] else NOTE, "meaning", message)
     if failures:
-        says = f"{plural(failures, 'compaction')} failed since the engine started."
+        message = f"{plural(failures, 'compaction')} failed since the engine started."
         advice = "The log names the reason; `scrubjay stop` and the next start try again."
-        yield problem("upkeep", says, advice)
+        yield problem("upkeep", message, advice)
     if disk["bytes"] > disk["limit"]:
-        says = f"The home uses {size(disk['bytes'])}, more than disk_limit_gb allows ({size(disk['limit'])})."
+        limit = size(disk["limit"])
+        message = f"The home uses {size(disk['bytes'])}, more than disk_limit_gb allows ({limit})."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
-        yield problem("disk", f"{says} Nothing is deleted automatically.", advice)
-    behind = f"{records['waiting_for_vector']:,} without a vector yet, "
-    behind += f"{facts['unindexed']:,} not in the word index yet"
-    passages = f"{plural(records['passages'], 'passage')} ({behind})"
+        yield problem("disk", f"{message} Nothing is deleted automatically.", advice)
+    unfinished = f"{records['waiting_for_vector']:,} without a vector yet, "
+    unfinished += f"{facts['unindexed']:,} not in the word index yet"
+    passages = f"{plural(records['passages'], 'passage')} ({unfinished})"
     yield ok("store", f"{contents(records)}; {passages}, {size(disk['bytes'])}.")
 
 
 def spool(place: Place) -> Findings:
     """Check that the spool is processed, and report envelopes that were moved away."""
-    left = inbox(place.home)
-    for odd in nonfiles(place.home):
-        yield problem("spool", f"{odd} is not a file, and will not be processed.", "Move it away.")
-    if left.set_aside:
-        says = f"{plural(left.set_aside, 'write')} moved away, the last: {left.reasons[-1]}"
-        again = f"move a file to {place.home.spool_new} (a hook's event: {place.home.events}) to retry it"
-        yield problem("spool", says, f"Check {place.home.spool_broken}: {again}, or delete it.")
-    if left.oldest_seconds > SLOW_SPOOL_S:
-        says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
-        yield problem("spool", says, f"No engine processes them; the reason is in {place.home.log}.")
-    elif not left.set_aside:
-        yield ok("spool", f"{plural(left.waiting, 'write')} waiting, none moved away.")
+    counts = inbox(place.home)
+    for path in nonfiles(place.home):
+        yield problem("spool", f"{path} is not a file, and will not be processed.", "Move it away.")
+    if counts.set_aside:
+        message = f"{plural(counts.set_aside, 'write')} moved away, the last: {counts.reasons[-1]}"
+        retry = f"move a file to {place.home.spool_new} (a hook's event: {place.home.events}) to retry it"
+        yield problem("spool", message, f"Check {place.home.spool_broken}: {retry}, or delete it.")
+    if counts.oldest_seconds > SLOW_SPOOL_S:
+        message = f"{plural(counts.waiting, 'write')} waiting, the oldest for {span(counts.oldest_seconds)}."
+        yield problem("spool", message, f"No engine processes them; the reason is in {place.home.log}.")
+    elif not counts.set_aside:
+        yield ok("spool", f"{plural(counts.waiting, 'write')} waiting, none moved away.")
 
 
 def round_trip(place: Place, clients: Clients) -> Findings:
@@ -272,9 +277,9 @@ def round_trip(place: Place, clients: Clients) -> Findings:
     Raises:
         EngineError: a hook could not be run.
     """
-    now = load(place.home.config)
-    policy = capture.policy(capture_view(now))
-    if switch_on(now):
+    config = load(place.home.config)
+    policy = capture.policy(capture_view(config))
+    if how_to_switch_on(config):
         yield note("round trip", "Skipped, because capture is switched off.")
         return
     if capture.is_excluded(policy, place.cwd, place.root):
@@ -289,21 +294,21 @@ def round_trip(place: Place, clients: Clients) -> Findings:
     projects = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
     env = {name: value for name, value in place.env.items() if name not in projects}
     env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
-    took = []
+    hook_seconds = []
     try:
-        for event, said in (
+        for event, text in (
             ("UserPromptSubmit", {"prompt": question}),
             ("Stop", {"last_assistant_message": answer}),
         ):
             command = clients.hook("claude-code", event) or hook_command("claude-code")
-            told = {"session_id": session, "prompt_id": session, **said}
-            took.append(run_hook(event, told, env, place.cwd, command))
-        yield _recall(place, session, question, took)
+            payload = {"session_id": session, "prompt_id": session, **text}
+            hook_seconds.append(run_hook(event, payload, env, place.cwd, command))
+        yield _recall(place, session, question, hook_seconds)
     finally:
         shutil.rmtree(os.path.join(place.home.prompts, session), ignore_errors=True)
 
 
-def _recall(place: Place, session: str, question: str, took: list[float]) -> Finding:
+def _recall(place: Place, session: str, question: str, hook_seconds: list[float]) -> Finding:
     with call_engine(place, scope=SCOPE) as engine:
         started = time.perf_counter()
         hits = engine.call("search", {"query": question, "session_id": session, "scope": SCOPE})["results"]
@@ -313,8 +318,8 @@ def _recall(place: Place, session: str, question: str, took: list[float]) -> Fin
             engine.call("forget", {"id": hit["id"], "reason": reason, "noted": False})
     if not hits:
         advice = f"The reason may be in {os.path.join(place.home.log, 'hooks.log')}."
-        says = "The hooks received a turn, but the engine does not recall it."
-        return problem("round trip", says, advice)
-    hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in took)
-    way = f"A turn passed both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
-    return ok("round trip", f"{way}; it has been forgotten again.")
+        message = "The hooks received a turn, but the engine does not recall it."
+        return problem("round trip", message, advice)
+    hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in hook_seconds)
+    sentence = f"A turn passed both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
+    return ok("round trip", f"{sentence}; it has been forgotten again.")

@@ -18,12 +18,12 @@ from scrubjay.cli.command import (
     call_engine,
     chosen_scope,
     command,
+    current_scope,
+    drop_none,
     flag,
-    given,
-    here,
     value,
 )
-from scrubjay.cli.display import Progress, first_line, local, note, plural, print_answer
+from scrubjay.cli.display import Progress, degraded_note, first_line, local, plural, print_answer
 from scrubjay.errors import EngineError, InputError
 from scrubjay.home.scopes import display_name, search_scopes
 from scrubjay.pipe.client import EngineClient
@@ -33,8 +33,8 @@ from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
 MAX_INPUT = 50 * 1024 * 1024  # bytes of standard input
-MOST_PASSED_OVER = 5  # hidden folders that are listed
-MOST_FAILED = 10  # unreadable files that are listed
+MAX_SKIPPED = 5  # hidden folders that are listed
+MAX_FAILED = 10  # unreadable files that are listed
 LISTENS_MS = 500  # before listening begins, and the longest delay of Ctrl-C
 QUIET_MS = 400  # after the last change of a burst: editors write a file in steps, git hundreds at once
 
@@ -60,23 +60,23 @@ def index(place: Place, options: argparse.Namespace) -> int:
         raise InputError("Give the path of a file or a folder, such as `.`, or --git for commits only.")
     paths = _absolute(place, options.paths or ["."])
     with call_engine(place, scope=options.scope) as engine:
-        done = _index(engine, paths, options)
-        _print_counts(done)
-        _print_passed_over(done.get("passed_over", []), paths)
-        for each in done.get("left_out", []):
-            print(f"Left out: {visible(each['reason'])}")
-        if forgotten := done.get("forgotten", 0):
+        result = _index(engine, paths, options)
+        _print_counts(result)
+        _print_skipped(result.get("passed_over", []), paths)
+        for file in result.get("left_out", []):
+            print(f"Left out: {visible(file['reason'])}")
+        if forgotten := result.get("forgotten", 0):
             print(f"{plural(forgotten, 'document')} forgotten before; give a file's path to index it again.")
     if options.watch:
         for number, _ in enumerate(changes(paths)):
             _follow(place, paths, options)
             if number == 0:  # now changes from before listening began are done
                 print("Watching; Ctrl-C ends it.", flush=True)
-    return 1 if any(failed["path"] in paths for failed in done.get("failed", ())) else 0
+    return 1 if any(failed["path"] in paths for failed in result.get("failed", ())) else 0
 
 
 def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> None:
-    """Index changes; if the engine stops meanwhile, another one is used."""
+    """Index changes; if the engine stops meanwhile, use another one."""
     for is_last in (False, True):
         try:
             with call_engine(place, scope=options.scope) as engine:
@@ -88,38 +88,38 @@ def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> 
 
 
 def _index(
-    engine: EngineClient, paths: Sequence[str], options: argparse.Namespace, **others: bool
+    engine: EngineClient, paths: Sequence[str], options: argparse.Namespace, **overrides: bool
 ) -> dict[str, Any]:
     commits = "only" if options.git else "none" if options.no_git else "root"
-    wanted = {"paths": list(paths), "again": options.again, "hidden": options.hidden, "commits": commits}
+    params = {"paths": list(paths), "again": options.again, "hidden": options.hidden, "commits": commits}
     with Progress("indexing") as progress:
-        counts: dict[str, Any] = engine.call("index", wanted | others, progress.step)
+        counts: dict[str, Any] = engine.call("index", params | overrides, progress.step)
     return counts
 
 
-def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
+def _print_skipped(folders: Sequence[str], paths: Sequence[str]) -> None:
     """List the hidden folders that were skipped; for a single root, relative to it."""
     if not folders:
         return
     root = os.path.join(paths[0], "") if len(paths) == 1 else ""
-    shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MOST_PASSED_OVER])
-    more = " and others" if len(folders) > MOST_PASSED_OVER else ""
+    shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MAX_SKIPPED])
+    more = " and others" if len(folders) > MAX_SKIPPED else ""
     print(f"Hidden and skipped: {shown}{more}. --hidden includes them, or give the path of one.")
 
 
-def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
-    counts = {name: done.get(name, 0) for name in ("added", "changed", "renamed", "removed")}
-    failed = done.get("failed", [])
-    if quiet and not any(counts.values()) and not failed and not done.get("commits"):
+def _print_counts(result: dict[str, Any], *, quiet: bool = False) -> None:
+    counts = {name: result.get(name, 0) for name in ("added", "changed", "renamed", "removed")}
+    failed = result.get("failed", [])
+    if quiet and not any(counts.values()) and not failed and not result.get("commits"):
         return
-    words = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-    if commits := done.get("commits", 0):
-        words = ", ".join(filter(None, (words, f"{plural(commits, 'commit')} added")))
-    print(f"{words or 'Nothing new'}; {plural(done['unchanged'], 'document')} unchanged.", flush=True)
-    for each in failed[:MOST_FAILED]:
-        print(f"not read: {visible(each['reason'])}", file=sys.stderr)
-    if len(failed) > MOST_FAILED:
-        more = f"{len(failed) - MOST_FAILED:,} more could not be read"
+    summary = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    if commits := result.get("commits", 0):
+        summary = ", ".join(filter(None, (summary, f"{plural(commits, 'commit')} added")))
+    print(f"{summary or 'Nothing new'}; {plural(result['unchanged'], 'document')} unchanged.", flush=True)
+    for file in failed[:MAX_FAILED]:
+        print(f"not read: {visible(file['reason'])}", file=sys.stderr)
+    if len(failed) > MAX_FAILED:
+        more = f"{len(failed) - MAX_FAILED:,} more could not be read"
         print(f"{more}; `scrubjay documents --failed` lists them.", file=sys.stderr)
 
 
@@ -132,7 +132,7 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
     from scrubjay.reading import read
 
     text = read(data, options.title or "standard input")
-    document = given(content=text.text, type=text.kind, title=text.title, metadata=text.metadata)
+    document = drop_none(content=text.text, type=text.kind, title=text.title, metadata=text.metadata)
     if options.title:
         custom_id = f"stdin:{options.title}"[:200]  # the same title replaces it
         document |= {"title": options.title, "custom_id": custom_id}
@@ -167,12 +167,12 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
     """Yield when listening begins, then after every burst of changes below these paths, until Ctrl-C.
 
     Raises:
-        KeyboardInterrupt: it was pressed.
+        KeyboardInterrupt: the user pressed Ctrl-C.
     """
     from watchfiles import watch  # native code, only for --watch
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
-    listens = False
+    is_listening = False
     with _stopping() as stopped:
         for burst in watch(
             *folders,
@@ -182,26 +182,26 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
             yield_on_timeout=True,
             stop_event=stopped,
         ):
-            if burst or not listens:
-                listens = True
+            if burst or not is_listening:
+                is_listening = True
                 yield
     raise KeyboardInterrupt
 
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C sets, because Python drops an interrupt raised in a callback."""
+    """Yield an event that Ctrl-C sets, because Python drops an interrupt that is raised in a callback."""
     stopped = threading.Event()
 
     def interrupted(*_: object) -> None:
         stopped.set()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    previous_handler = signal.signal(signal.SIGINT, interrupted)
     try:
         yield stopped
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 @command(
@@ -224,16 +224,16 @@ def documents(place: Place, options: argparse.Namespace) -> int:
     if options.query:
         return _find(place, options)
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or here(engine)
+        scope = chosen_scope(options) or current_scope(engine)
         last = 100_000 if options.failed else options.last
         rows = engine.call("documents", {"last": last, "scope": scope})
         reasons = engine.call("left_out", {"scope": scope}) if options.failed else []
     if options.failed:
         rows = [row for row in rows if row["status"] == "failed"]
-    none = "There are no documents here yet. `scrubjay index PATH` adds some."
-    nothing = "No document failed." if options.failed else none
+    no_documents = "There are no documents here yet. `scrubjay index PATH` adds some."
+    no_rows = "No document failed." if options.failed else no_documents
     lines = [
-        *(map(_row, rows) if rows else [nothing]),
+        *(map(_row, rows) if rows else [no_rows]),
         *(f"left out    {each['reason']}" for each in reasons),
     ]
     print_answer(rows, lines, as_json=options.json)
@@ -243,41 +243,41 @@ def documents(place: Place, options: argparse.Namespace) -> int:
 def _row(row: dict[str, Any]) -> str:
     when = f"{local(row['updated_at']):%Y-%m-%d %H:%M}" if "updated_at" in row else " " * 16
     name = first_line(row.get("path") or row.get("title") or "", 100)
-    why = f"  {first_line(row['error'], 120)}" if row.get("error") else ""
+    error = f"  {first_line(row['error'], 120)}" if row.get("error") else ""
     chunks = plural(row.get("chunks", 0), "chunk")
-    return f"{row['status']:<10}  {when}  {chunks:<12}  {name}  {row.get('id', '')}{why}".rstrip()
+    return f"{row['status']:<10}  {when}  {chunks:<12}  {name}  {row.get('id', '')}{error}".rstrip()
 
 
 def _find(place: Place, options: argparse.Namespace) -> int:
     scope = chosen_scope(options)
-    asked = given(
+    params = drop_none(
         query=" ".join(options.query), scope=scope, limit=options.limit, max_tokens=options.max_tokens
     )
     with call_engine(place) as engine:
-        answer = engine.call("search_documents", asked)
-        own = None if answer["results"] else here(engine)
-    lines = passages_of(answer, place.path("."))
-    if own is not None:
-        lines = iter([no_document(search_scopes(scope, own), None, "--all for every project")])
-    print_answer(answer, chain(note(answer), lines), as_json=options.json)
+        answer = engine.call("search_documents", params)
+        folder_scope = None if answer["results"] else current_scope(engine)
+    lines = passage_lines(answer, place.path("."))
+    if folder_scope is not None:
+        lines = iter([no_document(search_scopes(scope, folder_scope), None, "--all for every project")])
+    print_answer(answer, chain(degraded_note(answer), lines), as_json=options.json)
     return 0 if answer["results"] else 1
 
 
-def passages_of(answer: dict[str, Any], folder: str) -> Iterator[str]:
-    """Yield the lines of the answer of a document search; paths below `folder` are relative to it."""
+def passage_lines(answer: dict[str, Any], folder: str) -> Iterator[str]:
+    """Yield the answer of a document search as lines; paths below `folder` are relative to it."""
     if answer["confidence"] == "weak":
         yield DOUBTFUL
     for rank, hit in enumerate(answer["results"], 1):
         name = hit.get("path", hit.get("title", "untitled")).removeprefix(os.path.join(folder, ""))
-        about = [f"{local(hit['updated_at']):%Y-%m-%d}", short_id("chunk", hit["document_id"])]
-        about += [display_name(hit["scope"]), *([hit["title"]] if "path" in hit and "title" in hit else [])]
-        yield f"{rank:>3} {name}  {'  '.join(about)}"
+        details = [f"{local(hit['updated_at']):%Y-%m-%d}", short_id("chunk", hit["document_id"])]
+        details += [display_name(hit["scope"]), *([hit["title"]] if "path" in hit and "title" in hit else [])]
+        yield f"{rank:>3} {name}  {'  '.join(details)}"
         for chunk in hit["chunks"]:
             yield f"      lines {chunk['lines'][0]}-{chunk['lines'][1]}  score {chunk['score']:.2f}"
             yield from (f"        {line}".rstrip() for line in chunk["content"].splitlines())
-    more, others = answer.get("chunks_left_out", 0), answer.get("left_out", 0)
-    left_out = f"; {more} more of these and {plural(others, 'other document')} did not fit"
-    cut = left_out if more or others else ""
+    more_chunks, other_documents = answer.get("chunks_left_out", 0), answer.get("left_out", 0)
+    omitted = f"; {more_chunks} more of these and {plural(other_documents, 'other document')} did not fit"
+    ending = omitted if more_chunks or other_documents else ""
     count = sum(len(hit["chunks"]) for hit in answer["results"])
     spent = plural(answer["tokens"]["spent"], "token")
-    yield f"\n{plural(count, 'chunk')}, about {spent}, {answer['timing']:.0f} ms{cut}."
+    yield f"\n{plural(count, 'chunk')}, about {spent}, {answer['timing']:.0f} ms{ending}."

@@ -12,7 +12,7 @@ from scrubjay.cli.command import (
     command,
     flag,
     is_engine_running,
-    note,
+    print_progress,
     value,
     visit_engine,
 )
@@ -58,7 +58,7 @@ def serve(place: Place, options: argparse.Namespace) -> int:
 
 
 def _http_options(options: argparse.Namespace) -> Options | None:
-    """Return the options of HTTP; None if it is not served.
+    """Return the options of the HTTP interface, or None if it is not to be served.
 
     Raises:
         InputError: an option is invalid, or needs --http.
@@ -66,21 +66,21 @@ def _http_options(options: argparse.Namespace) -> Options | None:
     if options.http is None:
         for name in ("token", "token_file", "allow_host", "cors", "rate_limit"):
             if getattr(options, name) not in (None, []):
-                where = "add an address such as --http 127.0.0.1:6767"
-                raise InputError(f"--{name.replace('_', '-')} needs HTTP; {where}.")
+                hint = "add an address such as --http 127.0.0.1:6767"
+                raise InputError(f"--{name.replace('_', '-')} needs HTTP; {hint}.")
         return None
     from scrubjay.http_api import tokens
     from scrubjay.http_api.options import PER_SECOND, Options, parse_address, parse_name, parse_origin
 
     token = None
     if options.token_file is not None:
-        token = tokens.given(_first_line(options.token_file), options.token_file)
+        token = tokens.from_key(_first_line(options.token_file), options.token_file)
     elif options.token is not None:
-        token = tokens.given(options.token, "--token")
+        token = tokens.from_key(options.token, "--token")
     rate = PER_SECOND if options.rate_limit is None else options.rate_limit
     if not 0 <= rate <= 1_000_000:
-        most = "from 0 (no limit) to 1,000,000 requests a second"
-        raise InputError(f"--rate-limit {rate:g}: must be {most}.")
+        allowed = "from 0 (no limit) to 1,000,000 requests a second"
+        raise InputError(f"--rate-limit {rate:g}: must be {allowed}.")
     names, origins = map(parse_name, options.allow_host), map(parse_origin, options.cors)
     return Options(parse_address(options.http), token, tuple(names), tuple(origins), rate)
 
@@ -90,8 +90,8 @@ def _first_line(path: str) -> str:
         with open(os.path.expanduser(path), encoding="utf-8") as file:
             return file.readline(10_000).strip()
     except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "no text"
-        raise InputError(f"--token-file {path}: cannot be read ({why}).") from None
+        reason = getattr(error, "strerror", None) or "no text"
+        raise InputError(f"--token-file {path}: cannot be read ({reason}).") from None
 
 
 @command()
@@ -106,7 +106,7 @@ def finish(place: Place) -> bool:
     """Ask the engine to finish and wait until it has; return False if none is running.
 
     Raises:
-        EngineError: it is still running after STOP_SECONDS.
+        EngineError: the engine is still running after STOP_SECONDS.
     """
     from scrubjay.wire.lock import FileLock
 
@@ -115,7 +115,7 @@ def finish(place: Place) -> bool:
         return False
     with engine:
         engine.call("finish", {})
-    note("waiting for the engine to finish ...")
+    print_progress("waiting for the engine to finish ...")
     with FileLock(place.home.engine_lock) as lock:
         if not lock.acquire(STOP_SECONDS) and is_engine_running(place.home):
             advice = "Try again when its clients are idle."
@@ -130,16 +130,16 @@ def reindex(place: Place, options: argparse.Namespace) -> None:
     if engine is not None:
         with engine:
             waits_for_restart = engine.call("reload", {})["restart"]
-            by_hand = not engine.engine.get("auto")
-        if waits_for_restart and by_hand:
+            started_by_hand = not engine.engine.get("auto")
+        if waits_for_restart and started_by_hand:
             advice = "Restart it, then repeat."
             raise EngineError(f"The running engine was started by hand and uses the old model. {advice}")
         if waits_for_restart:
-            note(f"restarting the engine, because it uses the old {', '.join(waits_for_restart)}")
+            print_progress(f"restarting the engine, because it uses the old {', '.join(waits_for_restart)}")
             finish(place)
     with call_engine(place) as engine, Progress("reading") as progress:
-        done = engine.call("reindex", {}, progress.stage)
-    print(f"{plural(done['passages'], 'passage')} indexed and embedded.")
+        counts = engine.call("reindex", {}, progress.stage)
+    print(f"{plural(counts['passages'], 'passage')} indexed and embedded.")
 
 
 @command(value("model", "MODEL_ID", "organisation/name on the Hugging Face hub, @revision if you like"))
@@ -149,11 +149,11 @@ def pull(place: Place, options: argparse.Namespace) -> None:
     from scrubjay.encoders.hub import parse_id
     from scrubjay.encoders.hub import pull as download
 
-    named = parse_id(options.model)
-    if named is None:
+    model_id = parse_id(options.model)
+    if model_id is None:
         example = "give one such as BAAI/bge-small-en-v1.5, optionally with @revision"
         raise InputError(f"{options.model!r} is not a model id; {example}.")
-    need("huggingface_hub", named[0], "onnx")
-    pulled = download(*named)
-    print(f"{options.model} is in {pulled.folder}.")
-    print(f"Use it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex")
+    need("huggingface_hub", model_id[0], "onnx")
+    model = download(*model_id)
+    print(f"{options.model} is in {model.folder}.")
+    print(f"Use it with: scrubjay config model {model_id[0]}@{model.commit}\nThen: scrubjay reindex")

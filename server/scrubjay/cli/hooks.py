@@ -25,9 +25,9 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
     if options.action == "show":
         print(json.dumps({"hooks": {entry.keys[1]: [entry.value] for entry in changes}}, indent=2))
     elif options.action == "remove":
-        nothing = f"There are no Scrubjay hooks in {path}; it was not changed."
-        gone = write(place.home, disconnecting(place.home, changes))
-        print(f"The hooks were removed from {path}." if gone else nothing)
+        unchanged = f"There are no Scrubjay hooks in {path}; it was not changed."
+        was_removed = write(place.home, disconnecting(place.home, changes))
+        print(f"The hooks were removed from {path}." if was_removed else unchanged)
     elif not write(place.home, connecting(place.home, changes)):
         print(f"The hooks are already in {path}.")
     else:

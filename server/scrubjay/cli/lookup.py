@@ -14,22 +14,22 @@ from scrubjay.cli.command import (
     choice,
     chosen_scope,
     command,
+    current_scope,
+    drop_none,
     flag,
-    given,
-    here,
     value,
     within,
 )
 from scrubjay.cli.display import (
     NARROW,
+    degraded_note,
     first_line,
-    folded,
     line_width,
     local,
-    note,
     plural,
     print_answer,
-    shown,
+    summary_line,
+    wrap_text,
 )
 from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
 from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
@@ -64,21 +64,21 @@ def list_(place: Place, options: argparse.Namespace) -> None:
     """List the latest records, newest first."""
     kinds = [name for name in ("facts", "turns") if getattr(options, name)] or None
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or here(engine)
-        asked = given(last=options.last, scope=scope, kinds=kinds, session=options.session)
-        asked |= given(branch=options.branch)
-        hits = engine.call("list", asked)
-    width = line_width(most=None) or PIPED_WIDTH
-    every = "" if scope == EVERY_SCOPE else " `scrubjay list --all` lists every project."
-    nothing = f"Nothing is recorded {within(scope)} yet.{every}"
-    print_answer(hits, _rows(hits, width) if hits else [nothing], as_json=options.json)
+        scope = chosen_scope(options) or current_scope(engine)
+        params = drop_none(last=options.last, scope=scope, kinds=kinds, session=options.session)
+        params |= drop_none(branch=options.branch)
+        hits = engine.call("list", params)
+    width = line_width(max_width=None) or PIPED_WIDTH
+    hint = "" if scope == EVERY_SCOPE else " `scrubjay list --all` lists every project."
+    no_hits = f"Nothing is recorded {within(scope)} yet.{hint}"
+    print_answer(hits, _rows(hits, width) if hits else [no_hits], as_json=options.json)
 
 
 def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
-    """Yield a line for each hit, but only the first of those that say the same in a project."""
+    """Yield a line for each hit, but only one for hits with the same text in a project."""
     seen: set[tuple[str, str]] = set()
     for hit in hits:
-        text = hit["scope"], shown(hit, PIPED_WIDTH)
+        text = hit["scope"], summary_line(hit, PIPED_WIDTH)
         if text not in seen:
             seen.add(text)
             yield _row(hit, width)
@@ -88,11 +88,11 @@ def _row(hit: dict[str, Any], width: int) -> str:
     head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {display_name(hit['scope'])[:16]:<16}  "
     if width < NARROW:
         head = f"{local(hit['date']):%Y-%m-%d}  {_id(hit):<12}  "
-    return f"{head}{shown(hit, max(width - len(head), 20))}"
+    return f"{head}{summary_line(hit, max(width - len(head), 20))}"
 
 
 def _id(hit: Mapping[str, Any]) -> str:
-    """Return the short id of a hit, as every command accepts it."""
+    """Return the short id of a hit, which every command accepts."""
     return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
 
 
@@ -105,13 +105,13 @@ def show(place: Place, options: argparse.Namespace) -> None:
     with call_engine(place) as engine:
         answers = [engine.call("show", {"id": each}) for each in options.id]
         answers = [whole_session(engine, each) if "turns" in each else each for each in answers]
-    print_answer(answers if len(answers) > 1 else answers[0], _shown_in_full(answers), as_json=options.json)
+    print_answer(answers if len(answers) > 1 else answers[0], _full_lines(answers), as_json=options.json)
 
 
-def _shown_in_full(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for at, answer in enumerate(answers):
-        yield from ["\n"] if at else []
-        yield from session_lines(answer) if "turns" in answer else lines_in_full(answer)
+def _full_lines(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for index, answer in enumerate(answers):
+        yield from ["\n"] if index else []
+        yield from session_lines(answer) if "turns" in answer else record_lines(answer)
 
 
 @command(
@@ -142,7 +142,7 @@ def _shown_in_full(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
 def search(place: Place, options: argparse.Namespace) -> int:
     """Recall what earlier sessions said about something."""
     extras = [name for name in ("explain", "related_memories", "forgotten") if getattr(options, name)]
-    asked = given(
+    params = drop_none(
         query=" ".join(options.query),
         scope=chosen_scope(options),
         include_turns=False if options.facts else None,
@@ -150,17 +150,17 @@ def search(place: Place, options: argparse.Namespace) -> int:
         **{name: getattr(options, name) for name in SEARCH_OPTIONS},
     )
     with call_engine(place) as engine:
-        answer = engine.call("search", asked)
-        own = None if answer["results"] else here(engine)
-    if own is None:
+        answer = engine.call("search", params)
+        folder_scope = None if answer["results"] else current_scope(engine)
+    if folder_scope is None:
         lines = lines_of(answer, line_width())
     else:
-        searched = search_scopes(asked.get("scope"), own)
+        searched = search_scopes(params.get("scope"), folder_scope)
         documents = DOCUMENTS if answer.get("has_documents") else None
         lines = iter([nothing(searched, answer.get("period"), "--all for every project", documents)])
-    last = *commit_lines(answer, line_width()), *document_line(answer, place.path("."))
-    print_answer(answer, chain(note(answer), lines, last), as_json=options.json)
-    return 0 if answer["results"] or last else 1
+    extra_lines = *commit_lines(answer, line_width()), *document_line(answer, place.path("."))
+    print_answer(answer, chain(degraded_note(answer), lines, extra_lines), as_json=options.json)
+    return 0 if answer["results"] or extra_lines else 1
 
 
 @command(
@@ -178,10 +178,10 @@ def why(place: Place, options: argparse.Namespace) -> None:
 def _why_lines(answer: Mapping[str, Any], width: int) -> Iterator[str]:
     if not answer["results"]:
         yield f"No turn, fact or commit names {answer['place']}."
-    for each in answer["results"]:
-        mark = f"  [{each['mark']['text']}]" if "mark" in each else ""
-        yield f"{local(each['date']):%Y-%m-%d %H:%M}  {each['name']}{mark}"
-        yield f"{INDENT}{first_line(each['text'], width - len(INDENT))}"
+    for record in answer["results"]:
+        mark = f"  [{record['mark']['text']}]" if "mark" in record else ""
+        yield f"{local(record['date']):%Y-%m-%d %H:%M}  {record['name']}{mark}"
+        yield f"{INDENT}{first_line(record['text'], width - len(INDENT))}"
 
 
 def commit_lines(answer: Mapping[str, Any], width: int | None) -> Iterator[str]:
@@ -193,10 +193,11 @@ def commit_lines(answer: Mapping[str, Any], width: int | None) -> Iterator[str]:
 def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
     """Yield the line about a document that may answer; a path below `folder` is relative to it."""
     if "document" in answer:
-        found = answer["document"]
-        path = found.get("path", "").removeprefix(os.path.join(folder, ""))
-        title = f'"{found["title"]}"' if "title" in found else short_id("chunk", found["id"])
-        yield may_answer(path or title, found["lines"], f" in {display_name(found['scope'])}", DOCUMENTS)
+        document = answer["document"]
+        path = document.get("path", "").removeprefix(os.path.join(folder, ""))
+        title = f'"{document["title"]}"' if "title" in document else short_id("chunk", document["id"])
+        scope = f" in {display_name(document['scope'])}"
+        yield may_answer(path or title, document["lines"], scope, DOCUMENTS)
 
 
 @command(
@@ -207,17 +208,17 @@ def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
 def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
     with call_engine(place) as engine:
-        answer = engine.call("profile", given(scope=options.scope, max_tokens=options.max_tokens))
+        answer = engine.call("profile", drop_none(scope=options.scope, max_tokens=options.max_tokens))
     print_answer(answer, _profile_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
 
 
 def _profile_lines(answer: dict[str, Any], width: int) -> Iterator[str]:
     for title, hits in (("Lasting:", answer["static"]), ("Recent:", answer["recent"])):
-        for at, hit in enumerate(hits):
+        for index, hit in enumerate(hits):
             text = first_line(hit["memory"], width - 21)
-            yield f"{'' if at else title:<9}{local(hit['date']):%Y-%m-%d}  {text}"
-    count, where = len(answer["static"]) + len(answer["recent"]), display_name(answer["scope"])
-    yield f"{count} of {answer['total']} facts in {where}, about {plural(answer['spent'], 'token')}."
+            yield f"{'' if index else title:<9}{local(hit['date']):%Y-%m-%d}  {text}"
+    count, scope_name = len(answer["static"]) + len(answer["recent"]), display_name(answer["scope"])
+    yield f"{count} of {answer['total']} facts in {scope_name}, about {plural(answer['spent'], 'token')}."
 
 
 WIDTH = 100  # characters of a linked record
@@ -231,19 +232,17 @@ _DATES = {
     "forgotten_at": "forgotten",
     "purged_at": "permanently deleted",
 }
-_OF_KINDS = (
-    "mem_episodic",
-    "mem_semantic",
-)  # where every turn and every fact is, unless a client says otherwise
+# The partitions of turns and facts, unless a client names another.
+_DEFAULT_PARTITIONS = ("mem_episodic", "mem_semantic")
 _TEXTS = ("user", "assistant", "text", "content", "summary")
 _LISTS = ("tags", "tools", "files")
 _PLAIN = "title type path custom_id status error session_id prompt_id host source forget_reason".split()
 
 
-def lines_in_full(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about a record from the engine's answer."""
+def record_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a record, which the engine returned, as lines."""
     record = answer["record"]
-    for name, text in _facts(answer, record):
+    for name, text in _fields(answer, record):
         yield f"{name + ':':<18}{text}"
     if answer.get("parents"):
         yield f"It {record.get('relation', 'comes of')}:"
@@ -258,7 +257,7 @@ def lines_in_full(answer: Mapping[str, Any]) -> Iterator[str]:
             yield record[name]
 
 
-def _facts(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _fields(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield _NAMES[answer["kind"]], record["id"]
     yield "scope", record["scope"]
     if answer["kind"] == "memory":
@@ -270,13 +269,13 @@ def _facts(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tup
             yield name.replace("_", " "), str(record[name])
     if record.get("turn") is not None:
         yield "number", str(record["turn"])
-    for name, says in _DATES.items():
+    for name, label in _DATES.items():
         if record.get(name):
-            yield says, f"{local(record[name]):%Y-%m-%d %H:%M:%S}"
+            yield label, f"{local(record[name]):%Y-%m-%d %H:%M:%S}"
     yield "recalled", _recalled(record)
     lasting = ", lasting" if record.get("is_static") else ""
     yield "importance", f"{record['importance_score']:g} of 10{lasting}"
-    if record["partition_id"] not in _OF_KINDS:
+    if record["partition_id"] not in _DEFAULT_PARTITIONS:
         yield "partition", record["partition_id"]
     for name in _LISTS:
         if record.get(name):
@@ -288,16 +287,17 @@ def _facts(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tup
 
 
 def _recalled(record: Mapping[str, Any]) -> str:
-    if not (times := record.get("access_count", 0)):
-        return "never"  # its last recall is then the date of its recording
-    return f"{plural(times, 'time')}, last {local(record['last_accessed_at']):%Y-%m-%d %H:%M:%S}"
+    if not (count := record.get("access_count", 0)):
+        return "never"  # last_accessed_at is then the date of its recording
+    return f"{plural(count, 'time')}, last {local(record['last_accessed_at']):%Y-%m-%d %H:%M:%S}"
 
 
 def _link(hit: Mapping[str, Any], relation: str = "") -> str:
-    return f"  {_id(hit)}  {local(hit['date']):%Y-%m-%d}  {relation}{shown(hit, WIDTH)}"
+    return f"  {_id(hit)}  {local(hit['date']):%Y-%m-%d}  {relation}{summary_line(hit, WIDTH)}"
 
 
 INDENT = "      "
+_TIES = {"tag": "shares #{}", "relation": "linked to {}", "entity": "names {} too"}
 
 
 def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
@@ -310,49 +310,51 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
         yield DOUBTFUL
     for rank, hit in enumerate(hits, 1):
         yield from _entry(hit, f"{rank:>3}", f"score {hit['score']:.2f}", width)
-        own = [near for near in related if near["reason"] == "window" and _nearest(near, hits) == hit["id"]]
-        for near in own:
-            related.remove(near)
-            yield from _entry(near, "   ", "next to it", width)
-    for near in related:
-        tie = {"tag": "shares #{}", "relation": "linked to {}", "entity": "names {} too"}.get(near["reason"])
-        yield from _entry(near, "   ", tie.format(near["via"]) if tie else "related", width)
-    cut = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""
+        turns = [each for each in related if each["reason"] == "window" and _nearest(each, hits) == hit["id"]]
+        for turn in turns:
+            related.remove(turn)
+            yield from _entry(turn, "   ", "next to it", width)
+    for record in related:
+        tie = _TIES.get(record["reason"])
+        yield from _entry(record, "   ", tie.format(record["via"]) if tie else "related", width)
+    omitted = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""
     cost = plural(answer["tokens"]["spent"], "token")
-    yield f"\n{plural(answer['total'], 'hit')}, about {cost}, {answer['timing']:.0f} ms{cut}."
+    yield f"\n{plural(answer['total'], 'hit')}, about {cost}, {answer['timing']:.0f} ms{omitted}."
 
 
-def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
-    """Return the id of the hit of the same session that is nearest to a turn."""
-    same = [hit for hit in hits if all(hit.get(name) == near.get(name) for name in ("scope", "session_id"))]
-    if not same:
+def _nearest(turn: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
+    """Return the id of the hit that is nearest to a turn in the turn's session."""
+    session_hits = [
+        hit for hit in hits if all(hit.get(name) == turn.get(name) for name in ("scope", "session_id"))
+    ]
+    if not session_hits:
         return None
-    nearest: str = min(same, key=lambda hit: abs((hit.get("turn") or 0) - (near.get("turn") or 0)))["id"]
-    return nearest
+    nearest = min(session_hits, key=lambda hit: abs((hit.get("turn") or 0) - (turn.get("turn") or 0)))
+    return str(nearest["id"])
 
 
-def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
+def _entry(hit: dict[str, Any], mark: str, reason: str, width: int | None) -> Iterator[str]:
     date = local(hit["date"])
-    words = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
-    words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
-    words += [f"#{tag}" for tag in hit.get("tags", ())]
-    words += ["(part)"] if hit.get("truncated") else []
-    yield f"{mark} {'  '.join([*words, *_standing(hit)])}  {why}"
+    parts = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
+    parts += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
+    parts += [f"#{tag}" for tag in hit.get("tags", ())]
+    parts += ["(part)"] if hit.get("truncated") else []
+    yield f"{mark} {'  '.join([*parts, *_state(hit)])}  {reason}"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
-        parts = folded(line, width - len(INDENT)) if width else [line]
-        yield from (f"{INDENT}{part}".rstrip() for part in parts)
+        pieces = wrap_text(line, width - len(INDENT)) if width else [line]
+        yield from (f"{INDENT}{part}".rstrip() for part in pieces)
     context = hit.get("context", {})
     for link in [*context.get("parents", []), *context.get("children", [])]:
-        what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
-        yield f"{INDENT}{what}: {first_line(link['memory'], 80)}"
+        head = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
+        yield f"{INDENT}{head}: {first_line(link['memory'], 80)}"
     if "explain" in hit and "mark" in hit:
-        yield f"{INDENT}{marked(hit['mark'])}"
+        yield f"{INDENT}{_mark_reason(hit['mark'])}"
     if "explain" in hit:
-        yield from (f"{INDENT}{reason}" for reason in reasons(hit["explain"], hit["score"]))
+        yield from (f"{INDENT}{line}" for line in reasons(hit["explain"], hit["score"]))
 
 
-def _standing(hit: dict[str, Any]) -> Iterator[str]:
-    """Yield the state of a hit, if it is more than an old text."""
+def _state(hit: dict[str, Any]) -> Iterator[str]:
+    """Yield remarks on a hit that was replaced, contradicted, amended, marked, noted or forgotten."""
     if "replaced_by" in hit:
         newer = short_id("memory", hit["replaced_by"])
         yield f"(replaced on {local(hit['replaced_at']):%Y-%m-%d} by {newer})"
@@ -373,34 +375,34 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
         yield f"(forgotten on {local(hit['forgotten_at']):%Y-%m-%d}{reason})"
 
 
-def marked(mark: Mapping[str, Any]) -> str:
+def _mark_reason(mark: Mapping[str, Any]) -> str:
     """Return why a hit is marked."""
-    what = ":".join(mark[name] for name in ("path", "symbol") if name in mark) or "said on a branch"
-    return f"marked  {what}, {mark['text']}; noted at commit {mark['at']}, behind hits nearly as good"
+    place = ":".join(mark[name] for name in ("path", "symbol") if name in mark) or "said on a branch"
+    return f"marked  {place}, {mark['text']}; noted at commit {mark['at']}, behind hits nearly as good"
 
 
 def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
-    """Yield a line for the searches, the ranking sum, its conversion into relevance, and the score."""
-    words = _found_by("words", "BM25", explain.get("lexical"))
-    yield f"found   {_found_by('meaning', 'cosine', explain.get('dense'))}, {words}"
+    """Yield lines for the two searches, the sum of the ranking, the relevance it gives, and the score."""
+    lexical = _found_by("words", "BM25", explain.get("lexical"))
+    yield f"found   {_found_by('meaning', 'cosine', explain.get('dense'))}, {lexical}"
     parts = " + ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items() if value)
     total = f"{explain['ranking_sum']:.3f}; {explain['behind']:.3f} behind the best"
     yield f"ranked  {parts or 'nothing'} = {total}"
     ranking = explain["score_parts"]["ranking"]["value"]
-    sure = f"a chance of {explain['chance']:.2f} that the answer is among the first"
-    yield f"judged  {sure}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
+    chance = f"a chance of {explain['chance']:.2f} that the answer is among the first"
+    yield f"judged  {chance}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
     score_parts = explain["score_parts"].items()
-    weighed = " + ".join(f"{part['weight']:g} * {_part(name, part['value'])}" for name, part in score_parts)
+    terms = " + ".join(f"{part['weight']:g} * {_part(name, part['value'])}" for name, part in score_parts)
     weights = sum(part["weight"] for _, part in score_parts)
-    yield f"weighed ({weighed}) / {weights:g} = {score:.3f}"
+    yield f"weighed ({terms}) / {weights:g} = {score:.3f}"
 
 
 def _part(name: str, value: float) -> str:
     return f"importance {value * 10:g}/10" if name == "importance" else f"{name} {value:.3f}"
 
 
-def _found_by(name: str, unit: str, found: dict[str, Any] | None) -> str:
-    return f"by {name} at rank {found['rank']} ({unit} {found['value']:.3f})" if found else f"not by {name}"
+def _found_by(name: str, unit: str, hit: dict[str, Any] | None) -> str:
+    return f"by {name} at rank {hit['rank']} ({unit} {hit['value']:.3f})" if hit else f"not by {name}"
 
 
 def _quoted(low: float, high: float) -> str:

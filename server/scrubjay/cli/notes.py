@@ -22,7 +22,7 @@ from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id, short_session
 
 SUMMARY = "engine:summary"  # the source of a session's summary (a test compares)
-LONGEST_NAME = 60  # characters of a subject in the name of a file
+MAX_NAME = 60  # characters of a subject in the name of a file
 _UNSAFE = re.compile(r"[^\w .,()+-]+")
 
 Record = Mapping[str, Any]
@@ -62,7 +62,7 @@ def notes_of(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
     turns, facts = defaultdict(list), defaultdict(list)
     summaries: dict[tuple[str, str], str] = {}
     for record in records:
-        project = _named(display_name(record["scope"]))
+        project = _safe_name(display_name(record["scope"]))
         if record["kind"] == "turn":
             turns[project, record["session_id"]].append(record)
         elif record["kind"] == "document":
@@ -72,10 +72,10 @@ def notes_of(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
             summaries[project, record["session_id"]] = record["content"]
         else:
             facts[project].append(record)
-    for project, own in facts.items():
-        yield os.path.join(project, "facts.md"), _facts(project, own)
-    for (project, session), own in turns.items():
-        yield _session(project, session, own, summaries.get((project, session), ""))
+    for project, project_facts in facts.items():
+        yield os.path.join(project, "facts.md"), _facts(project, project_facts)
+    for (project, session), session_turns in turns.items():
+        yield _session(project, session, session_turns, summaries.get((project, session), ""))
 
 
 def _facts(project: str, facts: Iterable[Record]) -> str:
@@ -91,38 +91,38 @@ def _fact(fact: Record) -> str:
 def _session(project: str, session: str, turns: list[Record], summary: str) -> tuple[str, str]:
     turns.sort(key=lambda turn: turn["turn"])
     first = turns[0]
-    subject = first_line(summary, LONGEST_NAME) or first_line(first.get("user") or _said(first), LONGEST_NAME)
-    front = {"title": subject, "date": first["started_at"], "session": session, "project": project}
+    subject = first_line(summary, MAX_NAME) or first_line(first.get("user") or _turn_text(first), MAX_NAME)
+    front_matter = {"title": subject, "date": first["started_at"], "session": session, "project": project}
     parts = [f"# {subject}", *([summary] if summary else [])]
     for turn in turns:
-        parts += [f"## Turn {turn['turn']}, {local(turn['started_at']):%Y-%m-%d %H:%M}", _said(turn)]
-    name = f"{first['started_at'][:10]} {_named(subject)} {_named(short_session(session))}.md"
-    return os.path.join(project, "sessions", name), _front(front) + "\n\n".join(parts) + "\n"
+        parts += [f"## Turn {turn['turn']}, {local(turn['started_at']):%Y-%m-%d %H:%M}", _turn_text(turn)]
+    name = f"{first['started_at'][:10]} {_safe_name(subject)} {_safe_name(short_session(session))}.md"
+    return os.path.join(project, "sessions", name), _front_matter(front_matter) + "\n\n".join(parts) + "\n"
 
 
-def _said(turn: Record) -> str:
+def _turn_text(turn: Record) -> str:
     sides = ("user", turn.get("user")), ("assistant", turn.get("assistant"))
-    said = [f"**{side}:** {text}" for side, text in sides if text]
-    return "\n\n".join(said) or turn.get("text") or ""
+    parts = [f"**{side}:** {text}" for side, text in sides if text]
+    return "\n\n".join(parts) or turn.get("text") or ""
 
 
 def _document(project: str, record: Record) -> tuple[str, str]:
     title = record.get("title") or "document"
-    name = f"{_named(title)} {_named(short_id('chunk', record['id']))}.md"
-    front = _front({"title": title, "date": record["created_at"], "project": project})
-    return os.path.join(project, "documents", name), f"{front}{record['content']}\n"
+    name = f"{_safe_name(title)} {_safe_name(short_id('chunk', record['id']))}.md"
+    front_matter = _front_matter({"title": title, "date": record["created_at"], "project": project})
+    return os.path.join(project, "documents", name), f"{front_matter}{record['content']}\n"
 
 
-def _front(fields: Mapping[str, str]) -> str:
-    """Return YAML front matter; a JSON string is one of YAML too."""
+def _front_matter(fields: Mapping[str, str]) -> str:
+    """Return YAML front matter; a JSON string is also a YAML string."""
     lines = (f"{name}: {json.dumps(text, ensure_ascii=False)}\n" for name, text in fields.items())
     return f"---\n{''.join(lines)}---\n\n"
 
 
-def _named(text: str) -> str:
-    """Return a text as a part of a file's name on every system.
+def _safe_name(text: str) -> str:
+    """Return a text that can be part of a file name on every system.
 
-    >>> _named('Why "a/b"? Because: c')
+    >>> _safe_name('Why "a/b"? Because: c')
     'Why a b Because c'
     """
-    return _UNSAFE.sub(" ", text)[:LONGEST_NAME].strip(" .") or "untitled"
+    return _UNSAFE.sub(" ", text)[:MAX_NAME].strip(" .") or "untitled"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from scrubjay.cli.command import Argument, Command, Place, known_scope
+from scrubjay.cli.command import Argument, Command, Place, resolve_scope
 from scrubjay.cli.display import has_colours
 from scrubjay.cli.table import LISTED, page
 from scrubjay.errors import InputError, ScrubjayError
@@ -19,9 +19,9 @@ from scrubjay.home.scopes import nearest
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
 
-See = Callable[[argparse.Action], object]
+OnAction = Callable[[argparse.Action], object]
 
-# What other programs call it.
+# What other programs call our commands and options.
 SYNONYMS = {
     "-v": ("--version",),
     "-V": ("--version",),
@@ -59,28 +59,28 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
     if arguments[0] == "help":
-        topic = [each for each in arguments[1:2] if each not in ("help", "-h", "--help", "--version")]
+        topic = [word for word in arguments[1:2] if word not in ("help", "-h", "--help", "--version")]
         arguments = [*topic, "--help"]
     if arguments[0] not in (*names, "-h"):
-        near = near_name(arguments[0], names)
-        unknown_name = f"There is no command {visible(arguments[0])[:80]!r}"
-        print(f"scrubjay: {unknown_name}.{near} `scrubjay help` lists the commands.", file=sys.stderr)
+        suggestion = suggest_name(arguments[0], names)
+        sentence = f"There is no command {visible(arguments[0])[:80]!r}"
+        print(f"scrubjay: {sentence}.{suggestion} `scrubjay help` lists the commands.", file=sys.stderr)
         return 2
     try:
         if arguments[0] in ("-h", "--help"):
-            print(_folded(page(), _columns()), flush=True)
+            print(_wrapped_page(page(), _columns()), flush=True)
             return 0
-        options = _options(*arguments)
+        options = _parse(*arguments)
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
         if getattr(options, "scope", None) is not None:
             writes = options.command.name in ("add", "index", "import")
-            options.scope = known_scope(place, options.scope, may_be_new=writes)
+            options.scope = resolve_scope(place, options.scope, may_be_new=writes)
         return _run(options, place)
     except ScrubjayError as error:
         name = "\x1b[31mscrubjay:\x1b[0m" if has_colours(sys.stderr) else "scrubjay:"
         print(f"{name} {visible(str(error))}", file=sys.stderr)
         return 1
-    except OSError as error:  # an output error, which has no file name
+    except OSError as error:  # an error of the output, which has no file name
         if error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -91,7 +91,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
 
 
 def _run(options: argparse.Namespace, place: Place) -> int:
-    """Run a parsed command; an error about the value of an option has the name that was typed."""
+    """Run a parsed command; in an error about an option's value, use the name that the user typed."""
     try:
         code: int = options.command.run(place, options) or 0
     except InputError as error:
@@ -101,27 +101,27 @@ def _run(options: argparse.Namespace, place: Place) -> int:
     return code
 
 
-def _options(name: str, *words: str) -> argparse.Namespace:
+def _parse(name: str, *words: str) -> argparse.Namespace:
     style = partial(argparse.HelpFormatter, width=_columns())
     parser = argparse.ArgumentParser(prog=f"scrubjay {name}", formatter_class=style)
     command_parser(LISTED[name].load(), parser)
     options, unknown = parser.parse_known_args(words)
     if unknown:
-        near = near_name(unknown[0].partition("=")[0], options.names)
-        options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
+        suggestion = suggest_name(unknown[0].partition("=")[0], options.names)
+        options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{suggestion}")
     return options
 
 
 def _columns() -> int:
-    """Return the width of help; argparse would import shutil, which takes 4 ms of every command."""
+    """Return the width of help texts; argparse would import shutil for it, 4 ms in every command."""
     try:
         return os.get_terminal_size().columns - 2
     except OSError:  # no terminal
         return 98
 
 
-def _folded(text: str, width: int) -> str:
-    """Return the list of commands for a narrow terminal: sentences continue below their beginning."""
+def _wrapped_page(text: str, width: int) -> str:
+    """Return the list of commands for a narrow terminal, with sentences continued below their beginning."""
     if all(len(line) <= width + 2 for line in text.split("\n")):
         return text
     from textwrap import fill  # takes 2 ms, only needed here
@@ -130,36 +130,36 @@ def _folded(text: str, width: int) -> str:
     return "\n".join(fill(line, width, subsequent_indent=indent) for line, indent in indents)
 
 
-def near_name(typed: str, names: Collection[str]) -> str:
+def suggest_name(typed: str, names: Collection[str]) -> str:
     """Return a question that suggests a name with a similar meaning or spelling; "" without one."""
-    meant = [name for name in SYNONYMS.get(typed, ()) if name in names]
-    return f" Did you mean {meant[0]}?" if meant else nearest(typed, names)
+    synonyms = [name for name in SYNONYMS.get(typed, ()) if name in names]
+    return f" Did you mean {synonyms[0]}?" if synonyms else nearest(typed, names)
 
 
-def build_parser(see: See = id) -> argparse.ArgumentParser:
+def build_parser(on_action: OnAction = id) -> argparse.ArgumentParser:
     """Return the parser of all commands; a parsed line has its `command`."""
     parser = argparse.ArgumentParser(prog="scrubjay")
     parser.add_argument("--version", action="store_true")
-    listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    helper = listed.add_parser("help", help="list the commands, or explain one")
-    helper.add_argument("topic", metavar="COMMAND", choices=tuple(LISTED), nargs="?")
-    for each in LISTED.values():
-        command_parser(each.load(), listed.add_parser(each.name, help=each.says), see)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    help_parser = commands.add_parser("help", help="list the commands, or explain one")
+    help_parser.add_argument("topic", metavar="COMMAND", choices=tuple(LISTED), nargs="?")
+    for row in LISTED.values():
+        command_parser(row.load(), commands.add_parser(row.name, help=row.summary), on_action)
     return parser
 
 
 def command_parser(
-    command: Command, parser: argparse.ArgumentParser, see: See = id
+    command: Command, parser: argparse.ArgumentParser, on_action: OnAction = id
 ) -> argparse.ArgumentParser:
-    """Return this parser with the arguments of one command; `see` is called with each argument."""
-    parser.description, names, typed = command.says, list[str](), dict[str, str]()
+    """Return this parser with the arguments of one command; `on_action` is called with each argument."""
+    parser.description, names, typed = command.summary, list[str](), dict[str, str]()
     for argument in command.arguments:
-        several = (argument,) if isinstance(argument, Argument) else argument
-        group = parser.add_mutually_exclusive_group() if len(several) > 1 else parser
-        for one in several:
-            names += one.names
-            action = group.add_argument(*one.names, **one.options)
-            typed[action.dest] = one.names[-1]
-            see(action)
+        alternatives = (argument,) if isinstance(argument, Argument) else argument
+        group = parser.add_mutually_exclusive_group() if len(alternatives) > 1 else parser
+        for alternative in alternatives:
+            names += alternative.names
+            action = group.add_argument(*alternative.names, **alternative.options)
+            typed[action.dest] = alternative.names[-1]
+            on_action(action)
     parser.set_defaults(command=command, refuse=parser.error, names=names, typed=typed)
     return parser

@@ -1,4 +1,4 @@
-"""`scrubjay import --from`: takes in what assistants and other memories on this machine kept before."""
+"""`scrubjay import --from`: imports the histories of assistants and other memories on this machine."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from scrubjay.cli.command import Place, call_engine, switch_on
-from scrubjay.cli.display import Progress, plural, print_answer, replaced
+from scrubjay.cli.command import Place, call_engine, how_to_switch_on
+from scrubjay.cli.display import Progress, plural, print_answer, redaction_notice
 from scrubjay.cli.tally import COUNTS, Tally
 from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
-from scrubjay.histories.keeping import Kept, in_parts, kept_turns, size_of
-from scrubjay.histories.memory_files import STORES, THIS, MemoryFile, kept_file, memory_files, memory_places
-from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
+from scrubjay.histories.keeping import KeptTurn, in_parts, kept_turns, size_of
+from scrubjay.histories.memory_files import (
+    STORES,
+    THIS_MACHINE,
+    MemoryFile,
+    kept_file,
+    memory_files,
+    memory_places,
+)
+from scrubjay.histories.stored import Fact, History, Session, Stored, instant, seconds, with_keys
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
@@ -46,51 +53,51 @@ from scrubjay.text.languages import is_english
 from scrubjay.transcripts.turn import has_ended
 
 EVERY = "all"
-BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called
-GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
-SHOWN = 5  # files that could not be read, or programs without data, which are named
+BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns or characters after which the engine is called
+# A session changed within this time may go on; its hook then records its last turn.
+STILL_OPEN = timedelta(hours=1)
+MAX_LISTED = 5  # unreadable files, or programs without data, that are named
 BUNDLED = "bundled"
 FOREIGN = (
     "Most of this is not in English, which the bundled model reads: "
     "`pip install 'scrubjay[multilingual]'`, then `scrubjay config model multilingual`."
 )
-# a damaged store, or one of another version: a missing column is a lookup error
+# The errors of a damaged store, or of one of another version: a missing column is a lookup error.
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
 
+# Where the engine's answer is counted, and the item to hand to the engine.
+_Pair = tuple[Tally, dict[str, Any]]
 
-_Pair = tuple[Tally, dict[str, Any]]  # what is handed to the engine, and where its answer is counted
-
-
-# of the engine
+# The engine's methods that take in a batch.
 METHODS = {"sessions": "record_sessions", "facts": "import_facts", "memories": "import_memories"}
 
 
 def import_past(place: Place, options: argparse.Namespace) -> int:
-    """Take in the past of the programs that `--from` names, newest first.
+    """Import the histories of the programs that `--from` names, newest first.
 
     Raises:
-        InputError: there is no such program, or the user's settings forbid to record.
+        InputError: there is no such program, or the user's settings forbid recording.
     """
-    histories = _named(options.source, options.file)
+    histories = _choose_histories(options.source, options.file)
     policy = _policy(place.home)
     since = _since(options.since)
     importer = _Importer(place, policy, since, options.scope)
     with Disk(place.home.spool_tmp) as disk:
         machine = this_machine(place.env)._replace(projects=_projects(place))
         places = [place.path(options.file)] if options.file else None
-        found = importer.find(histories, disk, machine, places)
+        items = importer.find(histories, disk, machine, places)
         hosts = [] if options.file else [history.host for history in histories if history.host in STORES]
-        kept = [each for host in hosts for each in memory_files(host, machine)]
-        searched = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
+        memories = [memory for host in hosts for memory in memory_files(host, machine)]
+        patterns = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
         label = "reading" if options.dry_run else "importing"
         with ExitStack() as stack:
-            is_asked = not options.dry_run and (
-                found or kept or (searched and os.path.isdir(place.home.data))
+            needs_engine = not options.dry_run and (
+                items or memories or (patterns and os.path.isdir(place.home.data))
             )
-            engine = stack.enter_context(call_engine(place)) if is_asked else None
+            engine = stack.enter_context(call_engine(place)) if needs_engine else None
             progress = stack.enter_context(Progress(label))
-            importer.take(found, engine, progress.show)
-            importer.take_memories(kept, searched, engine, machine)
+            importer.take(items, engine, progress.show)
+            importer.take_memories(memories, patterns, engine, machine)
     tallies = sorted(
         importer.tallies.values(), key=lambda tally: (tally.host, -tally.turns, tally.folder or "")
     )
@@ -108,7 +115,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
 
 
 class _Importer:
-    """Reads what is stored, one thing after another, and hands it to the engine in batches."""
+    """Reads histories one after another, and hands their contents to the engine in batches."""
 
     def __init__(
         self, place: Place, policy: capture.Policy, since: datetime | None, scope: str | None
@@ -120,49 +127,49 @@ class _Importer:
         self._since = instant(since.timestamp()) if since else None
         self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
         self._now = datetime.now().timestamp()
-        self._due: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
-        self._weight = 0.0  # of what is due; 1 is a full batch
+        self._batch: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
+        self._weight = 0.0  # of the batch; 1 is full
         self._redacted = 0
-        self._read = self._foreign = 0  # turns and facts that were handed over, and those not in English
+        self._read = self._foreign = 0  # turns and facts read, and those of them not in English
 
     @property
     def is_mostly_foreign(self) -> bool:
-        """True if most turns and facts are not in English."""
+        """Return True if most turns and facts are not in English."""
         return 2 * self._foreign > self._read
 
     def find(
         self, histories: Sequence[History], disk: Disk, machine: Machine, places: Sequence[str] | None
     ) -> list[Stored]:
-        """List what is stored in these places, or where each program keeps it, newest first."""
-        found: list[Stored] = []
+        """List the histories in these places, or in the usual places of each program, newest first."""
+        items: list[Stored] = []
         for history in histories:
             for place in places or history.places(machine):
                 for path, at in files_below(place, history.fits, history.deep):
                     try:
-                        found += history.stored(disk, path, at)
+                        items += history.stored(disk, path, at)
                     except _Unreadable as error:
                         self.unreadable[path] = _reason(error)
-        return sorted(found, key=lambda stored: stored.at, reverse=True)
+        return sorted(items, key=lambda stored: stored.at, reverse=True)
 
     def take(
-        self, found: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]
+        self, items: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]
     ) -> None:
-        """Take in what was found; without an engine, only count it."""
-        for done, stored in enumerate(found):
-            report(done, len(found))
+        """Import the contents of these histories; without an engine, only count them."""
+        for done, stored in enumerate(items):
+            report(done, len(items))
             try:
-                for each in stored.read():
-                    if isinstance(each, Session):
-                        self._add_session(each, stored)
+                for content in stored.read():
+                    if isinstance(content, Session):
+                        self._add_session(content, stored)
                     else:
-                        self._add_fact(each)
+                        self._add_fact(content)
             except _Unreadable as error:
                 self.unreadable[stored.path] = _reason(error)
             if engine is not None and self._weight >= 1:
                 self._send(engine)
         if engine is not None:
             self._send(engine)
-        report(len(found), len(found))
+        report(len(items), len(items))
 
     def take_memories(
         self,
@@ -171,51 +178,51 @@ class _Importer:
         engine: EngineClient | None,
         machine: Machine,
     ) -> None:
-        """Take in the files of hosts' memories; what a host deleted since is hidden."""
+        """Import the files of hosts' memories, and hide what a host has deleted since."""
         for file in files:
             if self._since is not None and file.at < (seconds(self._since) or 0.0):
                 continue
             try:
-                kept = kept_file(self._place.home, self._policy, file, machine, self._scope)
+                arguments = kept_file(self._place.home, self._policy, file, machine, self._scope)
             except _Unreadable as error:
                 self.unreadable[file.path] = _reason(error)
                 continue
-            if kept is not None:
-                self._add_memory_file(kept)
+            if arguments is not None:
+                self._add_memory_file(arguments)
             if engine is not None and self._weight >= 1:
                 self._send(engine)
         if engine is not None:
             self._send(engine)
             if searched:
-                request = {"machine": THIS, "memories": [], "searched": list(searched)}
+                request = {"machine": THIS_MACHINE, "memories": [], "searched": list(searched)}
                 answer = engine.call(METHODS["memories"], request)
                 self.hidden += answer.get("missing", 0)
 
-    def _add_memory_file(self, kept: dict[str, Any]) -> None:
-        place = (kept["source"], os.path.dirname(kept["path"]))
-        tally = self.tallies.setdefault(place, Tally(*place, USER_SCOPE))
-        tally.facts += len(kept["entries"])
-        tally.left_out += kept.pop("left_out")
-        tally.redacted += kept.pop("redacted")
-        self._note_languages(note["content"] for note in kept["entries"])
-        self._add("memories", tally, kept, 1, sum(len(note["content"]) for note in kept["entries"]))
+    def _add_memory_file(self, arguments: dict[str, Any]) -> None:
+        key = (arguments["source"], os.path.dirname(arguments["path"]))
+        tally = self.tallies.setdefault(key, Tally(*key, USER_SCOPE))
+        tally.facts += len(arguments["entries"])
+        tally.left_out += arguments.pop("left_out")
+        tally.redacted += arguments.pop("redacted")
+        self._note_languages(note["content"] for note in arguments["entries"])
+        self._add("memories", tally, arguments, 1, sum(len(note["content"]) for note in arguments["entries"]))
 
     def _add(self, noun: str, tally: Tally, item: dict[str, Any], turns: int, size: int) -> None:
-        """Note what is to be handed to the engine."""
-        self._due[noun].append((tally, item))
+        """Add an item to the next batch for the engine."""
+        self._batch[noun].append((tally, item))
         self._weight += max(turns / BATCH_TURNS, size / BATCH_SIZE)
 
     def _send(self, engine: EngineClient) -> None:
-        due, self._due, self._weight = self._due, {noun: [] for noun in METHODS}, 0.0
-        for noun, pairs in due.items():
+        batch, self._batch, self._weight = self._batch, {noun: [] for noun in METHODS}, 0.0
+        for noun, pairs in batch.items():
             if pairs:
                 self._hand_over(engine, noun, pairs)
 
     def _hand_over(self, engine: EngineClient, noun: str, pairs: list[_Pair]) -> None:
         """Send a batch to the engine; on refusal, bisect to isolate the bad item."""
         try:
-            more = {"machine": THIS} if noun == "memories" else {}
-            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs], **more})
+            extra = {"machine": THIS_MACHINE} if noun == "memories" else {}
+            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs], **extra})
         except InputError as error:
             half = len(pairs) // 2
             for part in (pairs[:half], pairs[half:]) if half else ():
@@ -227,47 +234,48 @@ class _Importer:
             return
         if noun == "facts":
             pairs[0][0].redacted += answer["redacted"]
-            came_of_each = [{outcome: 1} for outcome in answer["outcomes"]]
+            outcomes = [{outcome: 1} for outcome in answer["outcomes"]]
         elif noun == "memories":
-            came_of_each = [Counter(each.get("outcomes", ())) for each in answer["files"]]
-            self.hidden += sum(each.get("deleted", 0) for each in answer["files"])
+            outcomes = [Counter(result.get("outcomes", ())) for result in answer["files"]]
+            self.hidden += sum(result.get("deleted", 0) for result in answer["files"])
         else:
-            came_of_each = answer["sessions"]
-        for (tally, _), came in zip(pairs, came_of_each, strict=True):
-            tally.add(came)
+            outcomes = answer["sessions"]
+        for (tally, _), outcome in zip(pairs, outcomes, strict=True):
+            tally.add(outcome)
 
     def _add_session(self, session: Session, stored: Stored) -> None:
         session_id = capture.storable(session.id).strip()
         if not session_id or len(session_id) > 200:
             raise ValueError("it names no session")
         turns = session.turns
-        if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
+        if turns and not has_ended(turns[-1]) and stored.at > self._now - STILL_OPEN.total_seconds():
             turns = turns[:-1]
-        kept: dict[Tally, list[Kept]] = {}
-        for tally, each in self._turns(session_id, session._replace(turns=turns), stored.at):
-            if each.told is None and tally.scope is not None:
+        turns_by_tally: dict[Tally, list[KeptTurn]] = {}
+        for tally, turn in self._turns(session_id, session._replace(turns=turns), stored.at):
+            if turn.arguments is None and tally.scope is not None:
                 tally.left_out += 1
             else:
-                kept.setdefault(tally, []).append(each)
-        timed = {each.told["prompt_id"]: each.is_timed for its in kept.values() for each in its if each.told}
-        for tally, its in kept.items():
-            asked = sum(self._since is None or each.at >= self._since for each in its)
-            if not asked:
+                turns_by_tally.setdefault(tally, []).append(turn)
+        all_turns = [turn for project_turns in turns_by_tally.values() for turn in project_turns]
+        timed_by_id = {turn.arguments["prompt_id"]: turn.is_timed for turn in all_turns if turn.arguments}
+        for tally, project_turns in turns_by_tally.items():
+            turn_count = sum(self._since is None or turn.at >= self._since for turn in project_turns)
+            if not turn_count:
                 continue
             tally.sessions += 1
-            tally.turns += asked
+            tally.turns += turn_count
             if tally.scope is None:
-                tally.left_out += asked
+                tally.left_out += turn_count
                 continue
-            told = [each.told for each in its if each.told]
-            self._note_languages(turn.get("user", "") for turn in told)
-            for part in in_parts(told):
-                mine = {turn["prompt_id"] for turn in part}
+            recorded = [turn.arguments for turn in project_turns if turn.arguments]
+            self._note_languages(turn.get("user", "") for turn in recorded)
+            for part in in_parts(recorded):
+                part_ids = {turn["prompt_id"] for turn in part}
                 item = {
                     "session_id": session_id,
                     "turns": part,
-                    "others": [key for key in timed if key not in mine],
-                    "untimed": [key for key in timed if key in mine and not timed[key]],
+                    "others": [key for key in timed_by_id if key not in part_ids],
+                    "untimed": [key for key in timed_by_id if key in part_ids and not timed_by_id[key]],
                     "host": session.host,
                     "scope": tally.scope,
                     "since": self._since,
@@ -276,14 +284,14 @@ class _Importer:
                 self._redacted = 0
                 self._add("sessions", tally, item, len(part), sum(map(size_of, part)))
 
-    def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, Kept]]:
-        """Each turn to be recorded with the tally of its project."""
+    def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, KeptTurn]]:
+        """Yield each turn to be recorded with the tally of its project."""
         wishes = wishes_of(self._place.home, self._policy, session_id)
         wishes = wishes._replace(since=0.0, is_elsewhere=session.host in ON_THE_WEB)
-        begun = next((folder for turn in session.turns for folder in turn["folders"]), None)
-        place, turns = session.folder, keyed(session_id, session.turns)
-        for kept in kept_turns(session_id, turns, place, wishes, at, self._now, self._clean):
-            yield self._tally(session.host, kept.folder, session.host, session.folder or begun), kept
+        first_folder = next((folder for turn in session.turns for folder in turn["folders"]), None)
+        folder, turns = session.folder, with_keys(session_id, session.turns)
+        for turn in kept_turns(session_id, turns, folder, wishes, at, self._now, self._clean):
+            yield self._tally(session.host, turn.folder, session.host, session.folder or first_folder), turn
 
     def _clean(self, text: str) -> str:
         text, count = redact(capture.storable(text))
@@ -297,8 +305,8 @@ class _Importer:
 
     def _add_fact(self, fact: Fact) -> None:
         tally = self._tally(fact.source, fact.folder or fact.project, nowhere=USER_SCOPE)
-        said = instant(seconds(fact.updated_at or fact.created_at))
-        if self._since is not None and said is not None and said < self._since:
+        written_at = instant(seconds(fact.updated_at or fact.created_at))
+        if self._since is not None and written_at is not None and written_at < self._since:
             return
         tally.facts += 1
         if tally.scope is None:
@@ -328,10 +336,10 @@ class _Importer:
         elif folder and self._is_excluded(folder):
             scope, why = None, "the folder is excluded"
         elif scope is None and folder and (os.path.isabs(folder) or is_elsewhere(folder)):
-            place = (folder, session_folder)
-            if place not in self._projects:
-                self._projects[place] = project_of(self._place.home, *place)
-            folder, scope = self._projects[place]
+            key = (folder, session_folder)
+            if key not in self._projects:
+                self._projects[key] = project_of(self._place.home, *key)
+            folder, scope = self._projects[key]
             why = None if scope else NOWHERE
         elif scope is None:
             scope = self._scope_named(folder) if folder else nowhere
@@ -343,24 +351,25 @@ class _Importer:
         return capture.is_excluded(self._policy, folder) or folder in names
 
     def _scope_named(self, project: str) -> str:
-        """The scope of a project known only by name."""
-        known: list[str] = [each["scope"] for each in list_scopes(self._place.home)]
-        shown = [scope for scope in known if display_name(scope) == project]
-        if len(shown) == 1:
-            return shown[0]
+        """Return the scope of a project known only by name."""
+        scopes: list[str] = [each["scope"] for each in list_scopes(self._place.home)]
+        matches = [scope for scope in scopes if display_name(scope) == project]
+        if len(matches) == 1:
+            return matches[0]
         return project if is_scope(project) else scope_elsewhere(self._place.home, project)
 
 
-def _named(names: str, path: str | None) -> list[History]:
+def _choose_histories(names: str, path: str | None) -> list[History]:
     by_name = {history.host: history for history in HISTORIES}
     if names == EVERY and not path:
         return list(HISTORIES)
     chosen = []
     for name in (each.strip() for each in names.split(",")):
         if name not in by_name:
-            every = "" if path else f"{EVERY}, "
-            takes = f"--from takes {every}{', '.join(by_name)}."
-            raise InputError(f"There is no past of {name[:80]!r} to import.{nearest(name, by_name)} {takes}")
+            all_or = "" if path else f"{EVERY}, "
+            accepted = f"--from takes {all_or}{', '.join(by_name)}."
+            suggestion = nearest(name, by_name)
+            raise InputError(f"There is no past of {name[:80]!r} to import.{suggestion} {accepted}")
         chosen.append(by_name[name])
     if path and len(chosen) > 1:
         raise InputError("A file or folder is of one program: name one with --from.")
@@ -368,25 +377,25 @@ def _named(names: str, path: str | None) -> list[History]:
 
 
 def _policy(home: Home) -> capture.Policy:
-    """The user's policy, which must allow capture."""
+    """Return the user's policy, which must allow capture."""
     settings = load(home.config)
-    if how := switch_on(settings):
-        raise InputError(f"Capture is switched off, so nothing is imported. {how}")
+    if advice := how_to_switch_on(settings):
+        raise InputError(f"Capture is switched off, so nothing is imported. {advice}")
     return capture.policy(capture_view(settings))
 
 
-def _since(said: str | None) -> datetime | None:
-    if said is None:
+def _since(typed: str | None) -> datetime | None:
+    if typed is None:
         return None
     try:
-        when = parse_when(said)
+        when = parse_when(typed)
     except ValueError as error:
-        raise InputError(f"--since = {said[:80]!r}: {error}.") from None
+        raise InputError(f"--since = {typed[:80]!r}: {error}.") from None
     return resolve("--since", when, datetime.now().astimezone(), end=False)
 
 
 def _projects(place: Place) -> tuple[str, ...]:
-    """The folder where the command was typed, and the folders of known projects."""
+    """Return the folder where the command was typed, and the folders of known projects."""
     return tuple(dict.fromkeys((place.cwd, *project_folders(place.home))))
 
 
@@ -400,39 +409,39 @@ def _report(
     options: argparse.Namespace,
     histories: Sequence[History],
 ) -> Iterator[str]:
-    shown = [tally for tally in tallies if tally.turns or tally.facts or tally.left_out]
-    for tally in shown:
-        came = tally.told(dry_run=options.dry_run)
-        yield f"{tally.host:<12} {_home_short(tally.folder) or 'no project'}: {came}"
-    if not shown:
-        yield f"Nothing to import was found {_searched(options.file, histories)}."
+    listed = [tally for tally in tallies if tally.turns or tally.facts or tally.left_out]
+    for tally in listed:
+        summary = tally.describe(dry_run=options.dry_run)
+        yield f"{tally.host:<12} {_shorten_home(tally.folder) or 'no project'}: {summary}"
+    if not listed:
+        yield f"Nothing to import was found {_search_places(options.file, histories)}."
         if not options.file:
             yield "`scrubjay import --from NAME PATH` searches another file or folder."
-    elif len(shown) > 1:
+    elif len(listed) > 1:
         total = Tally("all", None, None)
-        for tally in shown:
+        for tally in listed:
             total.add({name: getattr(tally, name) for name in COUNTS})
-        yield f"{'together':<12} {total.told(dry_run=options.dry_run)}"
-    yield from replaced(sum(tally.redacted for tally in tallies))
+        yield f"{'together':<12} {total.describe(dry_run=options.dry_run)}"
+    yield from redaction_notice(sum(tally.redacted for tally in tallies))
     if importer.hidden:
-        what = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
-        yield f"{what}. `scrubjay restore ID` brings one back."
+        hidden = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
+        yield f"{hidden}. `scrubjay restore ID` brings one back."
     if unreadable := importer.unreadable:
         yield f"{plural(len(unreadable), 'file')} could not be read:"
-        for path, reason in list(unreadable.items())[:SHOWN]:
-            yield f"  {_home_short(path)}: {reason}"
-        if len(unreadable) > SHOWN:
-            yield f"  and {len(unreadable) - SHOWN:,} more"
+        for path, reason in list(unreadable.items())[:MAX_LISTED]:
+            yield f"  {_shorten_home(path)}: {reason}"
+        if len(unreadable) > MAX_LISTED:
+            yield f"  and {len(unreadable) - MAX_LISTED:,} more"
 
 
-def _searched(file: str | None, histories: Sequence[History]) -> str:
+def _search_places(file: str | None, histories: Sequence[History]) -> str:
     if file:
         return f"in {file}"
     names = [history.host for history in histories]
-    others = f" and {plural(len(names) - SHOWN, 'other program')}" if len(names) > SHOWN else ""
-    return f"in the usual places of {', '.join(names[:SHOWN])}{others}"
+    others = f" and {plural(len(names) - MAX_LISTED, 'other program')}" if len(names) > MAX_LISTED else ""
+    return f"in the usual places of {', '.join(names[:MAX_LISTED])}{others}"
 
 
-def _home_short(path: str | None) -> str:
+def _shorten_home(path: str | None) -> str:
     user = os.path.expanduser("~")
     return f"~{path[len(user) :]}" if path and path.startswith(user + os.sep) else path or ""

@@ -1,4 +1,4 @@
-"""The doctor's findings about hosts: our entries in each, what is missing there, what it has sent."""
+"""The doctor's findings about hosts: our entries in each, what is missing there, and what each has sent."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
-from scrubjay.cli.clients import Clients, Hooks, Server, look
+from scrubjay.cli.clients import Clients, Hooks, Server, find_clients
 from scrubjay.cli.command import Place, visit_engine
 from scrubjay.cli.display import local, plural, span
 from scrubjay.errors import EngineError
@@ -19,11 +19,11 @@ OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
 
 class Finding(NamedTuple):
-    """One verdict: OK, NOTE (worth knowing) or PROBLEM, its subject, a sentence, and what to do about it."""
+    """A verdict (OK, PROBLEM, or NOTE: worth knowing), its subject, a sentence, and what to do about it."""
 
     verdict: str
     what: str
-    says: str
+    message: str
     advice: str = ""
 
 
@@ -38,15 +38,15 @@ def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | N
     connected = clients.connected()
     for host in connected:
         yield from _of_host(place, host, clients, arrived)
-    for name, sign in clients.found.items():
+    for name, sign in clients.installed.items():
         if BY_NAME[name] not in connected:
             advice = f"`scrubjay setup --only {name}` connects it."
             yield note("clients", f"{BY_NAME[name].title} is installed ({sign}) but not connected.", advice)
 
 
 def described(place: Place) -> list[dict[str, Any]]:
-    """Return, for each host that is installed or connected, its entries, what it lacks, and problems."""
-    clients = look(place.env, place.cwd)
+    """Return the entries of each host that is installed or connected, what it lacks, and its problems."""
+    clients = find_clients(place.env, place.cwd)
     connected = clients.connected()
     return [
         {
@@ -58,59 +58,60 @@ def described(place: Place) -> list[dict[str, Any]]:
             "recall": host.recall,
             "lacks": host.lacks,
             "trouble": [
-                f"{finding.says} {finding.advice}".rstrip()
+                f"{finding.message} {finding.advice}".rstrip()
                 for finding in (_of_host(place, host, clients, None) if host in connected else ())
                 if finding.verdict != OK
             ],
         }
         for host in HOSTS
-        if host.name in clients.found or host in connected
+        if host.name in clients.installed or host in connected
     ]
 
 
 def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """Return the problems of one host's entries; unless these prevent its use, also its state."""
+    """Yield the findings about one host's entries, and its state unless a problem prevents its use."""
     servers = [server for server in clients.servers if server.host == host]
-    hooked = [hooks for hooks in clients.hooks if hooks.host == host]
+    host_hooks = [hooks for hooks in clients.hooks if hooks.host == host]
     plugins = [f"the plugin {name}" for name in clients.plugins.get(host.name, ())]
-    wrong = [finding for server in servers for finding in _server(place, server)]
-    wrong += [finding for hooks in hooked for finding in _hooks(hooks)]
-    yield from wrong
-    if any(finding.verdict == PROBLEM for finding in wrong):
+    findings = [finding for server in servers for finding in _server(place, server)]
+    findings += [finding for hooks in host_hooks for finding in _hooks(hooks)]
+    yield from findings
+    if any(finding.verdict == PROBLEM for finding in findings):
         return
-    places = [*(hooks.file for hooks in hooked), *plugins]
+    places = [*(hooks.file for hooks in host_hooks), *plugins]
     if len(places) > 1 and not host.one_folder:
-        says = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
-        yield note("hooks", says, "Remove them from one of the two." if plugins else "")
-    where = [server.file for server in servers][:1] or clients.plugins.get(host.name, [])
-    named = f"{host.title} ({' and '.join(where)})"
-    came = "" if arrived is None else f", and {came_from(arrived, host.name)}"
+        message = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
+        yield note("hooks", message, "Remove them from one of the two." if plugins else "")
+    server_places = [server.file for server in servers][:1] or clients.plugins.get(host.name, [])
+    label = f"{host.title} ({' and '.join(server_places)})"
+    arrival = "" if arrived is None else f", and {arrival_summary(arrived, host.name)}"
     unapproved = host.unapproved(this_machine(place.env))
     advice = f"`scrubjay setup --only {host.name}` adds it."
-    if not where:
+    if not server_places:
         yield note("clients", f"{host.title} sends its turns, but lacks the server to recall them.", advice)
     elif not host.capture:
-        yield ok("clients", f"{named} has the server. {host.lacks}")
+        yield ok("clients", f"{label} has the server. {host.lacks}")
     elif not places:
-        says = "has the server, but lacks the hooks: its turns are not captured."
-        yield note("clients", f"{named} {says}", advice)
+        message = "has the server, but lacks the hooks: its turns are not captured."
+        yield note("clients", f"{label} {message}", advice)
     elif unapproved:
-        says = f"has the server and the hooks, but needs permission to run {', '.join(unapproved)}{came}."
-        yield note("clients", f"{named} {says}", host.click)
+        scripts = ", ".join(unapproved)
+        message = f"has the server and the hooks, but needs permission to run {scripts}{arrival}."
+        yield note("clients", f"{label} {message}", host.click)
     else:
-        yield ok("clients", f"{named} has the server and the hooks{came}.")
+        yield ok("clients", f"{label} has the server and the hooks{arrival}.")
 
 
 def _server(place: Place, server: Server) -> Findings:
-    named = f"{server.host.title} ({server.file})"
+    label = f"{server.host.title} ({server.file})"
     if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
         advice = f"Change it to {console_command()[0]}; `scrubjay setup` does that."
-        yield problem("clients", f"{named} starts {server.command}, which does not exist.", advice)
+        yield problem("clients", f"{label} starts {server.command}, which does not exist.", advice)
     elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
-        yield note("clients", f"{named} has the server with another home, {server.home}.")
+        yield note("clients", f"{label} has the server with another home, {server.home}.")
     elif server.host.few_folders and not os.path.isabs(server.command):
         advice = f"Change it to {console_command()[0]}: {server.host.title} searches few folders."
-        yield note("clients", f"{named} starts {server.command} without its folder.", advice)
+        yield note("clients", f"{label} starts {server.command} without its folder.", advice)
 
 
 def _hooks(hooks: Hooks) -> Findings:
@@ -120,19 +121,20 @@ def _hooks(hooks: Hooks) -> Findings:
     advice = f"`scrubjay {repair}` repairs them{where}."
     handlers = [handler for each in hooks.handlers.values() for handler in each]
     words = [word for handler in handlers for line in hook_lines(handler) for word in line]
-    gone = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
-    lacking = [event for event in hooks.host.events if event not in hooks.handlers] if handlers else []
+    missing_commands = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
+    missing_events = [event for event in hooks.host.events if event not in hooks.handlers] if handlers else []
     if hooks.disabled:
-        says = f"disableAllHooks in {hooks.file} keeps every hook from running."
-        yield problem("hooks", says, "Remove it from that file.")
-    elif gone:
-        yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which does not exist.", advice)
-    elif lacking:
-        yield problem("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
+        message = f"disableAllHooks in {hooks.file} keeps every hook from running."
+        yield problem("hooks", message, "Remove it from that file.")
+    elif missing_commands:
+        message = f"The hooks in {hooks.file} call {missing_commands[0]}, which does not exist."
+        yield problem("hooks", message, advice)
+    elif missing_events:
+        yield problem("hooks", f"{hooks.file} lacks the hook for {', '.join(missing_events)}.", advice)
 
 
 def arrivals(place: Place) -> dict[str, Any] | None:
-    """Return the number of turns received from each host, and the last time; None without an engine."""
+    """Return how many turns each host has sent, and when the last; None if no engine can tell."""
     try:
         if client := visit_engine(place):
             with client:
@@ -143,11 +145,11 @@ def arrivals(place: Place) -> dict[str, Any] | None:
     return None
 
 
-def came_from(arrived: Mapping[str, Any], host: str) -> str:
-    """Return how many prompts and answers were received from a host, and how long ago the last."""
+def arrival_summary(arrived: Mapping[str, Any], host: str) -> str:
+    """Return how many prompts and answers a host has sent, and how long ago it sent the last."""
     if host not in arrived:
         return "nothing received yet"
     counts, last = arrived[host], local(arrived[host]["last"])
     ago = span(max(0.0, (datetime.now(UTC) - last).total_seconds()))
-    said = f"{plural(counts['prompts'], 'prompt')} and {plural(counts['answers'], 'answer')}"
-    return f"{said} received, the last {ago} ago"
+    received = f"{plural(counts['prompts'], 'prompt')} and {plural(counts['answers'], 'answer')}"
+    return f"{received} received, the last {ago} ago"

@@ -2,13 +2,13 @@
 
 import argparse
 
-from scrubjay.cli.command import Place, call_engine, choice, command, known_scope, value
+from scrubjay.cli.command import Place, call_engine, choice, command, resolve_scope, value
 from scrubjay.cli.display import contents, plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
 from scrubjay.text.foreign import visible
 
-NOTHING = {"turns": 0, "memories": 0, "documents": 0}
+NO_RECORDS = {"turns": 0, "memories": 0, "documents": 0}
 USER_SCOPE = "facts about you for every project"
 
 
@@ -25,7 +25,7 @@ def scopes(place: Place, options: argparse.Namespace) -> None:
     old, new = options.old, options.new
     if not (old and new):
         raise InputError("`scrubjay scopes merge OLD NEW` needs two names; `scrubjay scopes` lists them.")
-    old, new = (known_scope(place, name, may_be_new=False) for name in (old, new))
+    old, new = (resolve_scope(place, name, may_be_new=False) for name in (old, new))
     new = book.merge(place.home, old, new)
     with call_engine(place) as engine:
         moved = engine.call("merge_scopes", {"old": old, "new": new})["moved"]
@@ -37,16 +37,16 @@ def scopes(place: Place, options: argparse.Namespace) -> None:
 def _list(place: Place) -> None:
     with call_engine(place) as engine:
         counts = engine.call("scopes", {})
-        here = engine.call("status", {"brief": True})["scope"]
-    seen = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
-    for name in sorted({*seen, *counts, here or book.USER_SCOPE, book.USER_SCOPE}):
-        entry = seen.get(name, {"paths": [], "origins": [], "merged_into": None})
-        print(f"{name}{'   (this folder)' if name == here else ''}")
+        folder_scope = engine.call("status", {"brief": True})["scope"]
+    known_scopes = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
+    for name in sorted({*known_scopes, *counts, folder_scope or book.USER_SCOPE, book.USER_SCOPE}):
+        entry = known_scopes.get(name, {"paths": [], "origins": [], "merged_into": None})
+        print(f"{name}{'   (this folder)' if name == folder_scope else ''}")
         if entry["merged_into"]:
             print(f"    merged into {entry['merged_into']}")
             continue
-        print(f"    {contents(counts.get(name, NOTHING))}")
+        print(f"    {contents(counts.get(name, NO_RECORDS))}")
         if name == book.USER_SCOPE:
             print(f"    {USER_SCOPE}")
-        for where in (*entry["origins"], *entry["paths"]):
-            print(f"    {visible(where)}")
+        for source in (*entry["origins"], *entry["paths"]):
+            print(f"    {visible(source)}")

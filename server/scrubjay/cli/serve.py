@@ -47,18 +47,18 @@ SMALL_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",  # one sentence at a time: more threads only compete
     "OPENBLAS_NUM_THREADS": "1",
 }
-# glibc arenas: with one per thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at
-# 369
+# glibc arenas: 20,000 chunks peak at 836 MB with one per thread, at 579 with two, and at 369 with all of the
+# above
 ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
 
 
-# starts to carry a client's lines, and calls its argument when that client has left
-Carry = Callable[[Callable[[], None]], object]
+# Starts to carry a client's lines, and calls its argument when that client has left.
+StartClient = Callable[[Callable[[], None]], object]
 Listening = socket.socket | None
 
 
-def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options | None = None) -> int:
+def serve(root: str, *, auto: bool, client: StartClient | None = None, http: Options | None = None) -> int:
     """Run the engine of a home until it is idle (auto), stopped, or replaced; return the exit code.
 
     `client` is this process's own client if the engine is in a pipe (`stdio --in-process`); the engine ends
@@ -74,19 +74,19 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
         from scrubjay.http_api.tokens import load
 
         http.check(len(load(home)) + (http.token is not None))
-    by_hand = not auto and client is None
-    lock = _take_over(home) if by_hand else take(home.engine_lock)
+    started_by_hand = not auto and client is None
+    lock = _take_over(home) if started_by_hand else take(home.engine_lock)
     listening = None
     try:
         if http is not None:
             http, listening = http.bind()
-        if by_hand:
+        if started_by_hand:
             log = os.path.join(home.log, "engine.log")
             print(f"Scrubjay serves {home.root}; Ctrl-C ends it. The log is {log}.", file=sys.stderr)
         os.chdir(home.root)
         os.umask(0o077)
         stay_small()
-        _log_to_file(home, also_here=by_hand)
+        _log_to_file(home, to_terminal=started_by_hand)
         _use_own_scratch(home)
         import anyio
 
@@ -100,9 +100,9 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
 
 
 def _leave_threads() -> None:
-    """End the process here if a thread is still loading a model; everything is on disk by now.
+    """End the process now if a thread is still loading a model; everything is on disk.
 
-    Python would stop such a thread in native code at exit, which aborts the process (code -6).
+    At exit, Python would stop such a thread in native code, which aborts the process (code -6).
     """
     if any(thread.daemon for thread in threading.enumerate()):
         logging.shutdown()
@@ -128,7 +128,7 @@ def _use_own_scratch(home: Home) -> None:
     """Keep LanceDB's temporary files in the home, because a client's temporary folder may vanish."""
     if not os.path.isdir(home.scratch) and os.path.lexists(home.scratch):
         os.unlink(home.scratch)
-    os.makedirs(home.scratch, 0o700, exist_ok=True)  # it is kept, because a full disk may refuse a new one
+    os.makedirs(home.scratch, 0o700, exist_ok=True)  # the folder stays: a full disk may refuse a new one
     for entry in os.scandir(home.scratch):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path, ignore_errors=True)
@@ -140,7 +140,7 @@ def _use_own_scratch(home: Home) -> None:
 
 
 def _take_over(home: Home) -> FileLock:
-    """Take the lock for an engine started by hand; an engine that a client started makes room for it."""
+    """Take the lock for an engine started by hand; one that a client started makes room for it."""
     from scrubjay.pipe.reach import take_over
     from scrubjay.wire.hello import hello_from, working_dir
 
@@ -148,7 +148,12 @@ def _take_over(home: Home) -> FileLock:
 
 
 async def _serve(
-    home: Home, lock: FileLock, auto: bool, client: Carry | None, http: Options | None, listening: Listening
+    home: Home,
+    lock: FileLock,
+    auto: bool,
+    client: StartClient | None,
+    http: Options | None,
+    listening: Listening,
 ) -> None:
     from scrubjay.engine import control
     from scrubjay.engine.engine import Engine
@@ -205,7 +210,7 @@ def _http(
 
 
 class _LatePage(AsyncExitStack):
-    """The page of an engine: served and imported when a link to it is first requested."""
+    """The page of an engine, which is imported and served when a link to it is first requested."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -247,25 +252,25 @@ class _Discreet(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that blocks on nothing, whatever is at its path."""
+    """A log that never blocks, whatever is at its path."""
 
     def _open(self) -> TextIOWrapper:
         return open(open_log(self.baseFilename), "a", encoding=self.encoding)
 
 
-def _log_to_file(home: Home, *, also_here: bool) -> None:
+def _log_to_file(home: Home, *, to_terminal: bool) -> None:
     """Set up the log: ids, timings and reasons, never content; 5 MB, three of them.
 
-    At a terminal, warnings are also shown there.
+    With `to_terminal`, also show warnings at the terminal.
     """
     path = os.path.join(home.log, "engine.log")
-    handler = _LogFile(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
-    handlers: list[logging.Handler] = [handler]
-    if also_here:
+    log_file = _LogFile(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
+    handlers: list[logging.Handler] = [log_file]
+    if to_terminal:
         handlers.append(logging.StreamHandler())
         handlers[-1].setLevel(logging.WARNING)
-    for each in handlers:
-        each.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
+    for handler in handlers:
+        handler.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=handlers)
     for name in ("mcp", "anyio", "asyncio", "watchfiles"):
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote clients' text

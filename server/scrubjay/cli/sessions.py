@@ -1,10 +1,20 @@
-"""`scrubjay sessions` and `tags`: what a project's memory holds; and the lines of one whole session."""
+"""`scrubjay sessions` and `tags`: list what a project's memory holds, or show one whole session."""
 
 from __future__ import annotations
 
 import argparse
 
-from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value, within
+from scrubjay.cli.command import (
+    JSON,
+    SCOPE,
+    Place,
+    call_engine,
+    chosen_scope,
+    command,
+    current_scope,
+    value,
+    within,
+)
 from scrubjay.cli.display import NARROW, first_line, line_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
@@ -36,29 +46,29 @@ def sessions(place: Place, options: argparse.Namespace) -> None:
             answer = whole_session(engine, answer)
             print_answer(answer, session_lines(answer), as_json=options.json)
             return
-        scope = chosen_scope(options) or here(engine)
+        scope = chosen_scope(options) or current_scope(engine)
         answer = engine.call("sessions", {"last": options.last, "scope": scope})
-    width = line_width(most=None) or PIPED_WIDTH
+    width = line_width(max_width=None) or PIPED_WIDTH
     print_answer(answer, _rows(answer, scope, width), as_json=options.json)
 
 
 def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
-    for each in answer["results"]:
-        length = plural(each["turns"], "turn")
-        head = f"{local(each['ended_at']):%Y-%m-%d %H:%M}  {short_session(each['session_id']):<16}  "
-        head += f"{display_name(each['scope'])[:16]:<16}  {length:>9}  "
+    for session in answer["results"]:
+        turn_count = plural(session["turns"], "turn")
+        head = f"{local(session['ended_at']):%Y-%m-%d %H:%M}  {short_session(session['session_id']):<16}  "
+        head += f"{display_name(session['scope'])[:16]:<16}  {turn_count:>9}  "
         if width < NARROW:
-            head = f"{local(each['ended_at']):%Y-%m-%d}  {short_session(each['session_id'])}  "
-        yield f"{head}{first_line(each['title'], max(width - len(head), 20))}"
+            head = f"{local(session['ended_at']):%Y-%m-%d}  {short_session(session['session_id'])}  "
+        yield f"{head}{first_line(session['title'], max(width - len(head), 20))}"
     if not answer["results"]:
-        every = "" if scope == EVERY_SCOPE else " `scrubjay sessions --all` lists every project's."
-        yield f"No session is recorded {within(scope)} yet.{every}"
+        hint = "" if scope == EVERY_SCOPE else " `scrubjay sessions --all` lists every project's."
+        yield f"No session is recorded {within(scope)} yet.{hint}"
     elif (more := answer["total"] - len(answer["results"])) > 0:
         yield f"{more:,} more: --last {answer['total']} lists all."
 
 
 def whole_session(engine: EngineClient, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return a session whose first turns are in `answer`, with all of its turns."""
+    """Return a session with all of its turns; `answer` has the first ones."""
     turns = list(answer["turns"])
     while len(turns) < answer["total"]:
         more = engine.call("show", {"id": answer["session_id"], "start": len(turns)})["turns"]
@@ -69,8 +79,8 @@ def whole_session(engine: EngineClient, answer: dict[str, Any]) -> dict[str, Any
 
 
 def session_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines about a session: its subject, its turns, its facts."""
-    first, last = (local(answer["turns"][at]["started_at"]) for at in (0, -1))
+    """Yield a session as lines: its subject, its turns, its facts."""
+    first, last = (local(answer["turns"][index]["started_at"]) for index in (0, -1))
     yield answer["title"]
     where = f"{display_name(answer['scope'])}, {plural(answer['total'], 'turn')}"
     yield f"{where}, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}, session {answer['session_id']}"
@@ -78,8 +88,8 @@ def session_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"\n{answer['summary']}"
     for turn in answer["turns"]:
         name = short_id("turn", turn["id"], turn["session_id"], turn["turn"])
-        gone = "  (forgotten)" if "forgotten_at" in turn else ""
-        yield f"\n--- {name}  {local(turn['started_at']):%Y-%m-%d %H:%M}{gone}"
+        forgotten = "  (forgotten)" if "forgotten_at" in turn else ""
+        yield f"\n--- {name}  {local(turn['started_at']):%Y-%m-%d %H:%M}{forgotten}"
         for side in ("user", "assistant", "text"):
             if turn.get(side):
                 yield f"{turn.get('role') or side if side == 'text' else side}: {turn[side]}"
@@ -94,7 +104,7 @@ def session_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 def tags(place: Place, options: argparse.Namespace) -> None:
     """List the tags of facts, turns and documents, with how many have each."""
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or here(engine)
+        scope = chosen_scope(options) or current_scope(engine)
         answer = engine.call("tags", {"scope": scope})
     lines = [f"{count:>6,}  {tag}" for tag, count in answer.items()]
     advice = f"Nothing {within(scope)} has a tag. `scrubjay add TEXT --tag TAG` sets one."

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scrubjay import VERSION
-from scrubjay.cli.clients import Clients, look
+from scrubjay.cli.clients import Clients, find_clients
 from scrubjay.cli.command import Place, command, confirm, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
@@ -33,7 +33,7 @@ from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
 SERVER_SECONDS = 20.0  # for the server to list its tools, which needs no engine
 PROMPT = "Does the hook of Scrubjay receive this prompt?"
-_LEFT = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP")  # variables kept for a test of a hook
+_TEST_VARIABLES = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP")  # variables that the test of a hook inherits
 
 
 @dataclass
@@ -63,68 +63,69 @@ class Step:
 )
 def setup(place: Place, options: argparse.Namespace) -> int:
     """Connect the assistants on this machine: tools, capture and recall."""
-    clients = look(place.env, place.cwd)
+    clients = find_clients(place.env, place.cwd)
     hosts = _chosen(options.only, clients, remove=options.remove)
     machine = this_machine(place.env)._replace(projects=tuple(project_folders(place.home)))
     has_tools = load(place.home.config).inject == "edit"
     plan = _Plan(place, machine, clients, hosts, options.remove, has_tools)
     steps = [plan.step(host) for host in hosts]
-    due = [step for step in steps if step.files]
+    pending = [step for step in steps if step.files]
     if not options.json:
-        _show(steps, remove=options.remove)
-    wanted = bool(due) and not options.dry_run and _has_agreed(options, due)
-    if wanted:
-        for step in due:
+        _print_plan(steps, remove=options.remove)
+    confirmed = bool(pending) and not options.dry_run and _has_agreed(options, pending)
+    if confirmed:
+        for step in pending:
             plan.carry_out(step)
-    done = [step for step in due if wanted and not step.trouble]
-    if not options.dry_run and not options.remove and (wanted or not due):
-        _try(place, [step for step in steps if not step.trouble])
+    completed = [step for step in pending if confirmed and not step.trouble]
+    if not options.dry_run and not options.remove and (confirmed or not pending):
+        _run_tests(place, [step for step in steps if not step.trouble])
     facts = {
         "removes": options.remove,
-        "wrote": [path for step in done for path in step.files],
+        "wrote": [path for step in completed for path in step.files],
         "hosts": [_facts(step) for step in steps],
     }
-    print_answer(facts, _end(steps, done, due, options), as_json=options.json)
-    return 1 if any(step.trouble for step in steps) or (due and not wanted and not options.dry_run) else 0
+    print_answer(facts, _final_lines(steps, completed, pending, options), as_json=options.json)
+    is_unconfirmed = bool(pending) and not confirmed and not options.dry_run
+    return int(is_unconfirmed or any(step.trouble for step in steps))
 
 
 def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
-    """Return the named hosts, else those found; to remove, also those once connected.
+    """Return the hosts that `only` names, else the installed ones and, to remove, also the connected ones.
 
     Raises:
         InputError: a name is unknown.
     """
     if only is None:
         connected = clients.connected() if remove else []
-        return [host for host in HOSTS if host.name in clients.found or host in connected]
+        return [host for host in HOSTS if host.name in clients.installed or host in connected]
     names = [name.strip().lower() for name in only.split(",") if name.strip()]
     for name in names:
         if name not in BY_NAME:
-            near = nearest(name, BY_NAME) or f" Known ones: {', '.join(BY_NAME)}."
-            raise InputError(f"There is no assistant {name[:80]!r}.{near}")
+            suggestion = nearest(name, BY_NAME) or f" Known ones: {', '.join(BY_NAME)}."
+            raise InputError(f"There is no assistant {name[:80]!r}.{suggestion}")
     return [host for host in HOSTS if host.name in names]
 
 
 class _Plan(NamedTuple):
-    """What all steps need: the chosen hosts, and the state of this machine before them."""
+    """What all steps need: the chosen hosts, and the state of this machine before the first step."""
 
     place: Place
     machine: Machine
     clients: Clients
     hosts: list[Host]
     remove: bool
-    has_tools: bool  # a hook before tools is wanted
+    has_tools: bool  # the user wants a hook before tools
 
     def step(self, host: Host) -> Step:
         """Return the plan for a host; nothing is written."""
         from scrubjay.histories.memory_files import memory_files  # late: every command imports this module
 
-        step = Step(host, self.clients.found.get(host.name), plugins=host.plugins(self.machine))
+        step = Step(host, self.clients.installed.get(host.name), plugins=host.plugins(self.machine))
         files = memory_files(host.name, self.machine)
         step.memories = sorted({os.path.dirname(file.path) for file in files})
         try:
             if self.remove:
-                changes = [*self._alone(host), *host.traces(self.machine)]
+                changes = [*self._unshared_changes(host), *host.traces(self.machine)]
                 step.drafts = disconnecting(self.place.home, changes)
             elif not step.plugins:
                 changes = host.changes(self.machine, self.place.named_root, has_tools=self.has_tools)
@@ -133,7 +134,7 @@ class _Plan(NamedTuple):
             step.trouble = str(error)
         return step
 
-    def _alone(self, host: Host) -> list[Change]:
+    def _unshared_changes(self, host: Host) -> list[Change]:
         """Return our changes to this host's files that no other connected host needs."""
         root = self.place.named_root
         served = {server.host.name for server in self.clients.servers}
@@ -143,43 +144,43 @@ class _Plan(NamedTuple):
         return [change for change in ours if change not in shared]
 
     def carry_out(self, step: Step) -> None:
-        """Carry out a step with the current files, because two hosts may share one."""
-        now = self.step(step.host)
-        step.trouble = now.trouble
+        """Carry out a step on the current files, because two hosts may share one."""
+        current = self.step(step.host)
+        step.trouble = current.trouble
         try:
-            write(self.place.home, now.drafts)
+            write(self.place.home, current.drafts)
         except ScrubjayError as error:
             step.trouble = str(error)
         for plugin in step.plugins if self.remove and not step.trouble else ():
             shutil.rmtree(plugin.folder, ignore_errors=True)
 
 
-def _has_agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
+def _has_agreed(options: argparse.Namespace, pending: Sequence[Step]) -> bool:
     """Return True if the user agrees, by option or in answer to a question."""
     if options.yes or options.json or not sys.stdin.isatty():
         return bool(options.yes)
-    count = plural(len(due), "assistant")
+    count = plural(len(pending), "assistant")
     question = f"Remove Scrubjay from {count}?" if options.remove else f"Connect {count}?"
     return confirm(question, default=True)
 
 
-def _show(steps: Sequence[Step], *, remove: bool) -> None:
+def _print_plan(steps: Sequence[Step], *, remove: bool) -> None:
     """Print the plan."""
     for step in steps:
         host = step.host
         print(f"{host.title} ({host.name}): {step.found_by or 'not found here'}")
-        for line in _about(step, remove=remove):
+        for line in _plan_lines(step, remove=remove):
             print(f"    {line}")
 
 
-def _about(step: Step, *, remove: bool) -> Iterator[str]:
+def _plan_lines(step: Step, *, remove: bool) -> Iterator[str]:
     host = step.host
     if step.trouble:
         yield f"cannot be done: {step.trouble}"
         return
     if not remove:
-        gets = ["tools", *(["capture"] if host.capture else [])]
-        yield ", ".join(gets) + (f", recall injected at {host.recall}" if host.recall else "")
+        features = ["tools", *(["capture"] if host.capture else [])]
+        yield ", ".join(features) + (f", recall injected at {host.recall}" if host.recall else "")
         if host.proof == "documents":
             yield "built from its documentation, not tested with the real program"
         if host.lacks:
@@ -197,41 +198,41 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
         yield f"its own memory ({count}) is {'no longer read' if remove else 'read, and never written'}"
     for draft in step.drafts:
         if draft.changes:
-            what = "removes" if draft.then is None else "writes" if draft.now is None else "changes"
-            yield f"{what} {draft.path}"
+            verb = "removes" if draft.then is None else "writes" if draft.now is None else "changes"
+            yield f"{verb} {draft.path}"
 
 
-def _try(place: Place, steps: Sequence[Step]) -> None:
-    """Run the registered commands as their hosts would; the results are added to the steps."""
-    clients = look(place.env, place.cwd)
-    listed: dict[str, int] = {}
+def _run_tests(place: Place, steps: Sequence[Step]) -> None:
+    """Run the registered commands as their hosts would, and add the results to the steps."""
+    clients = find_clients(place.env, place.cwd)
+    tool_counts: dict[str, int] = {}
     for step in steps:
         servers = [server.command for server in clients.servers if server.host == step.host]
         try:
             for server in servers[:1]:
-                listed[server] = listed.get(server) or _count_tools(place, server)
-                step.tried.append(f"the server lists {plural(listed[server], 'tool')}")
-            if words := _prompt_hook(step.host, clients):
-                step.tried.append(_heard(place, step.host, words))
+                tool_counts[server] = tool_counts.get(server) or _count_tools(place, server)
+                step.tried.append(f"the server lists {plural(tool_counts[server], 'tool')}")
+            if hook_command := _prompt_hook(step.host, clients):
+                step.tried.append(_test_hook(place, step.host, hook_command))
         except EngineError as error:
             step.trouble = str(error)
 
 
 def _count_tools(place: Place, server: str) -> int:
-    """Return how many tools the server lists to a client. EngineError: it lists none."""
-    about = {"protocolVersion": "2025-06-18", "capabilities": {}}
-    about["clientInfo"] = {"name": "scrubjay-setup", "version": VERSION}
-    asked = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+    """Return how many tools the server lists to a client. Raises EngineError if it lists none."""
+    init_params = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    init_params["clientInfo"] = {"name": "scrubjay-setup", "version": VERSION}
+    requests = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": init_params},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
     ]
-    direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner such as uvx
-    command = [os.path.expanduser(server)] if direct else console_command()
+    is_direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner such as uvx
+    command = [os.path.expanduser(server)] if is_direct else console_command()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
-            input="".join(json.dumps(each) + "\n" for each in asked),
+            input="".join(json.dumps(request) + "\n" for request in requests),
             env=dict(place.env),
             cwd=place.cwd,
             capture_output=True,
@@ -240,7 +241,7 @@ def _count_tools(place: Place, server: str) -> int:
             timeout=SERVER_SECONDS,
             check=False,
         )
-        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        answers = [json.loads(line) for line in process.stdout.splitlines()]
         tools = next(answer["result"]["tools"] for answer in answers if answer.get("id") == 2)
     except (OSError, subprocess.TimeoutExpired, ValueError, StopIteration, KeyError) as error:
         sentence = f"The server {server} did not list its tools ({type(error).__name__})."
@@ -248,8 +249,8 @@ def _count_tools(place: Place, server: str) -> int:
     return len(tools)
 
 
-def _heard(place: Place, host: Host, words: list[str]) -> str:
-    """Return what the registered hook did with a prompt, in a temporary home.
+def _test_hook(place: Place, host: Host, command: list[str]) -> str:
+    """Run the registered hook with a prompt in a temporary home, and return what it did.
 
     Raises:
         EngineError: it cannot be run, or wrote nothing.
@@ -257,20 +258,20 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
     with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
         session = f"setup-{secrets.token_hex(6)}"
         root = os.path.join(folder, "home")
-        env = {name: place.env[name] for name in _LEFT if name in place.env}
+        env = {name: place.env[name] for name in _TEST_VARIABLES if name in place.env}
         env |= {"HOME": folder, "SCRUBJAY_HOME": root, "SCRUBJAY_SCOPE": "scrubjay-setup"}
-        told = host.payload(session, folder, PROMPT)
+        payload = host.payload(session, folder, PROMPT)
         started = time.perf_counter()
-        hear_hook(told, env, folder, words)
-        took = f"{(time.perf_counter() - started) * 1000:.0f} ms"
-        kept = any(PROMPT.encode() in path.read_bytes() for path in Path(root, "spool").rglob("*.json"))
-    if PROMPT in json.dumps(told) and not kept:
-        raise EngineError(f"The hook {' '.join(words)} received a prompt and wrote nothing.")
-    return f"its hook {'took a prompt' if kept else 'runs'} ({took})"
+        hear_hook(payload, env, folder, command)
+        duration = f"{(time.perf_counter() - started) * 1000:.0f} ms"
+        is_stored = any(PROMPT.encode() in path.read_bytes() for path in Path(root, "spool").rglob("*.json"))
+    if PROMPT in json.dumps(payload) and not is_stored:
+        raise EngineError(f"The hook {' '.join(command)} received a prompt and wrote nothing.")
+    return f"its hook {'took a prompt' if is_stored else 'runs'} ({duration})"
 
 
 def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
-    """Return the command that is registered for this host's prompts, without the home that it names."""
+    """Return the command registered for this host's prompts, without the home that it sets."""
     words = clients.hook(host.name, host.prompt_event or "")
     if words and words[0] == "env":
         return list(dropwhile(lambda word: "=" in word, words[1:]))
@@ -290,8 +291,8 @@ def _facts(step: Step) -> dict[str, Any]:
     }
 
 
-def _end(
-    steps: Sequence[Step], done: Sequence[Step], due: Sequence[Step], options: argparse.Namespace
+def _final_lines(
+    steps: Sequence[Step], completed: Sequence[Step], pending: Sequence[Step], options: argparse.Namespace
 ) -> Iterator[str]:
     """Yield the final messages."""
     if not steps:
@@ -306,17 +307,18 @@ def _end(
             yield f"{step.host.title}: PROBLEM: {step.trouble}"
     if options.dry_run:
         yield "Nothing was written (--dry-run)."
-    elif due and not done and not any(step.trouble for step in due):
+    elif pending and not completed and not any(step.trouble for step in pending):
         yield "Nothing was written: add --yes, or answer the question on a terminal."
     elif options.remove:
-        yield f"Scrubjay was removed from {plural(len(done), 'assistant')}. Its memories stay in its home."
+        count = plural(len(completed), "assistant")
+        yield f"Scrubjay was removed from {count}. Its memories stay in its home."
     else:
-        for step in done:
+        for step in completed:
             if step.host.click:
                 yield f"{step.host.title} needs a step from you: {step.host.click}"
         if f"{os.sep}archive-v" in sys.prefix:  # uv's temporary folder for `uvx`
             yield "This installation is temporary: `uv tool install scrubjay`, then set up again."
-        if done:
+        if completed:
             yield "New sessions are captured from now on; `scrubjay setup --remove` undoes all of it."
             yield "`scrubjay doctor` shows what was received from each."
             yield "`scrubjay import --from all` imports their earlier sessions."

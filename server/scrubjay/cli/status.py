@@ -1,4 +1,4 @@
-"""`scrubjay status`: whether everything was captured, and the state of the engine and its home.
+"""`scrubjay status`: shows if everything was captured, and the state of the engine and its home.
 
 It starts no engine to find out.
 """
@@ -15,9 +15,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from scrubjay.cli.command import Place, call_engine, command, flag, switch_on, visit_engine
+from scrubjay.cli.command import Place, call_engine, command, flag, how_to_switch_on, visit_engine
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
-from scrubjay.cli.registered import came_from, described
+from scrubjay.cli.registered import arrival_summary, described
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
@@ -35,7 +35,7 @@ _INJECT = {
 }
 REASONS = 5  # reasons shown of envelopes that were moved away
 
-Engine = Mapping[str, Any]  # its own report; {} without one
+Engine = Mapping[str, Any]  # the report of an engine; {} without an engine
 Line = tuple[str, str]  # a label and its text
 
 
@@ -49,19 +49,19 @@ def status(place: Place, options: argparse.Namespace) -> None:
     settings = unreadable = None
     engine, trouble = _ask_engine(place, start=options.start)
     http = engine_facts(home).get("http") if engine else None
-    left = inbox(home)  # after asking the engine, so that a turn on its way is not missed
+    queue = inbox(home)  # after asking the engine, so that a turn on its way is not missed
     try:
         settings = load(home.config)
     except InputError as error:
         unreadable = str(error)
     missing = {each["host"]: each["trouble"] for each in described(place) if each["tools"] or each["capture"]}
-    total = received(engine, left)
+    total = received(engine, queue)
     facts = {
         "home": home.root,
         "http": http,
         "captured": None if total is None else engine["captured"] - engine.get("without_answer", 0),
         "received": total,
-        "inbox": left._asdict(),
+        "inbox": queue._asdict(),
         "missing": missing,
         "engine": engine or None,
         "trouble": trouble or unreadable,
@@ -71,18 +71,18 @@ def status(place: Place, options: argparse.Namespace) -> None:
         *([("http", f"{http}, MCP at {http}/mcp")] if http else []),
         *_records(engine),
         *_arrived(engine, missing),
-        ("spool", f"{plural(left.waiting, 'write')} waiting, {left.set_aside:,} moved away"),
-        *(("", reason) for reason in left.reasons),
+        ("spool", f"{plural(queue.waiting, 'write')} waiting, {queue.set_aside:,} moved away"),
+        *(("", reason) for reason in queue.reasons),
         *(_capture(settings) if settings else [("capture", f"the settings cannot be read: {unreadable}")]),
         *_here(place),
         ("home", home.root),
     ]
     table = (f"{name:<9} {text}" for name, text in lines)
-    print_answer(facts, [*headline(engine, trouble, left), "", *table], as_json=options.json)
+    print_answer(facts, [*headline(engine, trouble, queue), "", *table], as_json=options.json)
 
 
 def _ask_engine(place: Place, *, start: bool) -> tuple[Engine, str | None]:
-    """Return the engine's status, empty if none runs, and why it cannot be reached."""
+    """Return the engine's status, empty if none is running, and the reason if it cannot be reached."""
     try:
         client = call_engine(place) if start else visit_engine(place)
         if client is None:
@@ -93,17 +93,17 @@ def _ask_engine(place: Place, *, start: bool) -> tuple[Engine, str | None]:
         return {}, str(error)
 
 
-def received(engine: Engine, left: Inbox) -> int | None:
+def received(engine: Engine, queue: Inbox) -> int | None:
     """Return how many turns hooks have sent: stored, waiting, and unreadable; None if unknown."""
-    return engine["captured"] + left.turns_waiting + left.turns_set_aside if "captured" in engine else None
+    return engine["captured"] + queue.turns_waiting + queue.turns_set_aside if "captured" in engine else None
 
 
-def headline(engine: Engine, trouble: str | None, left: Inbox) -> list[str]:
+def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
     """Return a line that says if everything was captured, and what keeps capture from being complete."""
-    total, lacking = received(engine, left), engine.get("without_answer", 0)
+    total, without_answer = received(engine, queue), engine.get("without_answer", 0)
     others = engine["records"]["turns"] - engine["captured"] if "records" in engine else 0
     if total:
-        first = f"captured {engine['captured'] - lacking:,} of {plural(total, 'turn')}"
+        first = f"captured {engine['captured'] - without_answer:,} of {plural(total, 'turn')}"
     elif total == 0:
         first = "No hook has sent a turn yet."
     elif engine or trouble:
@@ -112,46 +112,46 @@ def headline(engine: Engine, trouble: str | None, left: Inbox) -> list[str]:
     else:
         first = "No engine is running, so turns cannot be counted (`scrubjay status --start` does)."
     stored = "are about to be stored" if engine else "will be stored by the next engine"
-    idle = not (engine or trouble or left.waiting or left.set_aside)
-    says = (
+    idle = not (engine or trouble or queue.waiting or queue.set_aside)
+    notes = (
         (idle, "Nothing waits in the spool: every captured turn is stored."),
         (others, f"{plural(others, 'turn')} imported, or recorded by tools"),
-        (lacking, unanswered(lacking)),
-        (left.turns_waiting, f"{plural(left.turns_waiting, 'turn')} in the spool {stored}"),
+        (without_answer, unanswered(without_answer)),
+        (queue.turns_waiting, f"{plural(queue.turns_waiting, 'turn')} in the spool {stored}"),
         (
-            left.turns_set_aside,
-            f"{plural(left.turns_set_aside, 'turn')} unreadable and moved away; see below",
+            queue.turns_set_aside,
+            f"{plural(queue.turns_set_aside, 'turn')} unreadable and moved away; see below",
         ),
         (
-            left.unanswered,
-            f"{plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted",
+            queue.unanswered,
+            f"{plural(queue.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted",
         ),
     )
-    return [first, *(f"  {sentence}" for count, sentence in says if count > 0)]
+    return [first, *(f"  {sentence}" for count, sentence in notes if count > 0)]
 
 
 def _engine(engine: Engine, trouble: str | None) -> list[Line]:
     if not engine:
-        away = "not running; any client starts one"
-        return [("engine", f"out of reach: {trouble}" if trouble else away)]
+        not_running = "not running; any client starts one"
+        return [("engine", f"out of reach: {trouble}" if trouble else not_running)]
     since = local(engine["started_at"])
     age = span((datetime.now(UTC) - since).total_seconds())
-    doing = "working" if engine["busy"] else "idle"
-    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"], doing)
-    how = "" if engine["auto"] else ", started by hand"
+    activity = "working" if engine["busy"] else "idle"
+    activity = {"loading": "loading", "failed": "cannot work"}.get(engine["state"], activity)
+    origin = "" if engine["auto"] else ", started by hand"
     head = f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M}"
-    lines = [("engine", f"{head} ({age}){how}, {doing}")]
+    lines = [("engine", f"{head} ({age}){origin}, {activity}")]
     if engine["failure"]:
         lines.append(("", engine["failure"]))
     if "notice" in engine:
-        says = engine["notice"] or engine["trouble"] or "searches use meaning and words"
-        lines.append(("model", f"{engine['model']}; {says}"))
+        state = engine["notice"] or engine["trouble"] or "searches use meaning and words"
+        lines.append(("model", f"{engine['model']}; {state}"))
     return lines
 
 
 def _records(engine: Engine) -> list[Line]:
     damaged = [
-        ("DAMAGED", f"{each} `scrubjay doctor` shows what to do.") for each in engine.get("damage", ())
+        ("DAMAGED", f"{damage} `scrubjay doctor` shows what to do.") for damage in engine.get("damage", ())
     ]
     if "records" not in engine:
         return damaged
@@ -162,15 +162,15 @@ def _records(engine: Engine) -> list[Line]:
         ("index", f"{plural(records['passages'], 'passage')}, {waiting}"),
         ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
     ]
-    if made := engine.get("reindex"):  # an engine of 0.2.0 does not say
-        part = f"{made['step']}, {made['done']:,} of {made['total']:,} done"
-        lines.insert(2, ("", f"being made again in the background ({part}); searches work meanwhile"))
+    if reindexing := engine.get("reindex"):  # an engine of 0.2.0 does not say
+        progress = f"{reindexing['step']}, {reindexing['done']:,} of {reindexing['total']:,} done"
+        lines.insert(2, ("", f"being made again in the background ({progress}); searches work meanwhile"))
     if disk["bytes"] > disk["limit"]:
         purge = "`scrubjay forget --purge` deletes permanently"
         lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))
     if shared := engine.get("shared"):
-        who = "this engine" if shared["here"] else shared["maintainer"] or "no engine at the moment"
-        lines.append(("store", f"{shared['at']}, maintained by {who}"))
+        maintainer = "this engine" if shared["here"] else shared["maintainer"] or "no engine at the moment"
+        lines.append(("store", f"{shared['at']}, maintained by {maintainer}"))
     lines += damaged
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
@@ -182,22 +182,22 @@ def _arrived(engine: Engine, missing: Mapping[str, Sequence[str]]) -> list[Line]
     arrived = engine.get("hosts", {})
     lines = []
     for host in sorted(arrived.keys() | missing.keys()):
-        came = came_from(arrived, host) if engine else "connected; no engine is running to count its turns"
-        lines.append(f"{host}: {came}")
+        uncounted = "connected; no engine is running to count its turns"
+        lines.append(f"{host}: {arrival_summary(arrived, host) if engine else uncounted}")
         trouble = [*arrived.get(host, {}).get("trouble", ()), *missing.get(host, ())]
         lines += [f"  {sentence}" for sentence in trouble]
-    return [("" if at else "hosts", line) for at, line in enumerate(lines)]
+    return [("" if index else "hosts", line) for index, line in enumerate(lines)]
 
 
 def _capture(settings: Settings) -> list[Line]:
-    least = f"prompts and answers under {settings.min_length} characters are not recorded"
-    words = f"{'paused' if settings.paused else settings.capture}; {switch_on(settings) or least}"
+    too_short = f"prompts and answers under {settings.min_length} characters are not recorded"
+    state = f"{'paused' if settings.paused else settings.capture}; {how_to_switch_on(settings) or too_short}"
     excluded = (("excluded", folder) for folder in settings.excluded)
-    return [("capture", words), *excluded, ("recall", _INJECT[settings.inject])]
+    return [("capture", state), *excluded, ("recall", _INJECT[settings.inject])]
 
 
 def _here(place: Place) -> list[Line]:
-    """Return a line if nothing is recorded because of the folder."""
+    """Return a line if this folder is the reason why nothing is recorded."""
     folder = project_dir(place.env, place.cwd)
     if place.env.get("SCRUBJAY_SCOPE") or scope_of(place.home, folder) is not None:
         return []
@@ -205,11 +205,11 @@ def _here(place: Place) -> list[Line]:
 
 
 class Inbox(NamedTuple):
-    """The spool in numbers. `turns_...` count what hooks captured, without tools' and commands' writes."""
+    """The spool in numbers. `turns_...` count only what hooks captured, not writes of tools and commands."""
 
     waiting: int
     turns_waiting: int
-    oldest_seconds: float  # age of the oldest waiting one; 0 without any
+    oldest_seconds: float  # age of the oldest waiting write; 0 if none waits
     set_aside: int
     turns_set_aside: int
     reasons: list[str]
@@ -219,22 +219,22 @@ class Inbox(NamedTuple):
 def inbox(home: Home) -> Inbox:
     """Read the spool of a home without changing it."""
     waiting = spool.pending(home) + spool.events(home, "answer")
-    aside = spool.broken_paths(home)
+    broken = spool.broken_paths(home)
     return Inbox(
         waiting=len(waiting),
         turns_waiting=sum(map(_is_from_hook, waiting)),
         oldest_seconds=max(map(_age, waiting), default=0.0),
-        set_aside=len(aside),
-        turns_set_aside=sum(map(_is_from_hook, aside)),
-        reasons=spool.reasons(aside[-REASONS:]),
+        set_aside=len(broken),
+        turns_set_aside=sum(map(_is_from_hook, broken)),
+        reasons=spool.reasons(broken[-REASONS:]),
         unanswered=_unanswered(home),
     )
 
 
 def _is_from_hook(path: str) -> bool:
-    """Return True if an envelope is a turn that a hook captured, or an event is its end.
+    """Return True if an envelope is a turn that a hook captured, or an event ends one.
 
-    An unreadable one counts as one: better to report a turn too many as missing.
+    An unreadable file counts as a turn: better to report one turn too many as missing.
     """
     try:
         return str(spool.read(path).get("source") or "hook:").startswith("hook:")
@@ -255,12 +255,12 @@ def _unanswered(home: Home) -> int:
         folder, name = os.path.split(path)
         with suppress(OSError, ValueError, AttributeError), open_regular(path) as file:
             if name.count(".") == 2:  # the file of an answered prompt has three parts in its name
-                told = json.loads(file.read()).get("text") is not None  # None: no person wrote it
-                waiting[folder] = waiting.get(folder, 0) + told
+                is_prompt = json.loads(file.read()).get("text") is not None  # None: no person wrote it
+                waiting[folder] = waiting.get(folder, 0) + is_prompt
     for path in spool.events(home):
         with suppress(ScrubjayError, LookupError, TypeError):  # an engine just processed it or moved it away
             event = spool.read(path)
             folder = spool.session_folder(home, event["session_id"])
-            told = event.get("prompt") is not None
-            waiting[folder] = 0 if event["kind"] in ("answer", "end") else waiting.get(folder, 0) + told
+            is_prompt = event.get("prompt") is not None
+            waiting[folder] = 0 if event["kind"] in ("answer", "end") else waiting.get(folder, 0) + is_prompt
     return sum(waiting.values())

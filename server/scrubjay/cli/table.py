@@ -71,15 +71,15 @@ Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for ho
 class Listed:
     """One command of the table."""
 
-    def __init__(self, name: str, module: str, says: str) -> None:
-        self.name, self.module, self.says = name, module, says
+    def __init__(self, name: str, module: str, summary: str) -> None:
+        self.name, self.module, self.summary = name, module, summary
 
     def load(self) -> Command:
         """Return the command itself."""
         module = f"scrubjay.cli.{self.module}"
         __import__(module)
-        found = vars(sys.modules[module]).values()
-        command: Command = next(each for each in found if getattr(each, "name", None) == self.name)
+        members = vars(sys.modules[module]).values()
+        command: Command = next(each for each in members if getattr(each, "name", None) == self.name)
         return command
 
 
@@ -91,5 +91,5 @@ def page() -> str:
     lines = [ABOUT]
     for row in TABLE.splitlines():
         name = row.split()[0]
-        lines.append(f"  {name:<14} {LISTED[name].says}" if row[0] == " " else f"\n{row}:")
+        lines.append(f"  {name:<14} {LISTED[name].summary}" if row[0] == " " else f"\n{row}:")
     return "\n".join([*lines, ALSO]).replace("\n\n\n", "\n\n")

@@ -20,7 +20,7 @@ COUNTS = ("sessions", "turns", "facts", "added", *OUTCOMES, "redacted", "left_ou
 
 @dataclass(eq=False)
 class Tally:
-    """What came of the past of one project in one program."""
+    """The outcome of importing one project's past from one program."""
 
     host: str
     folder: str | None
@@ -35,30 +35,30 @@ class Tally:
     different: int = 0  # facts that have another content here
     restored: int = 0  # facts that a host's memory holds again
     redacted: int = 0
-    left_out: int = 0  # turns that the policy does not record, or of no project
-    why: str | None = None  # they were left out, if all of them were
+    left_out: int = 0  # turns that the policy does not record, or that belong to no project
+    why: str | None = None  # the reason, if all of them were left out
 
-    def add(self, came: Mapping[str, Any]) -> None:
-        """Count what came of a session or fact."""
-        self.scope = came.get("scope", self.scope)
+    def add(self, outcome: Mapping[str, Any]) -> None:
+        """Add the counts of one session or fact."""
+        self.scope = outcome.get("scope", self.scope)
         for name in COUNTS:
-            setattr(self, name, getattr(self, name) + came.get(name, 0))
+            setattr(self, name, getattr(self, name) + outcome.get(name, 0))
 
-    def told(self, *, dry_run: bool) -> str:
-        """Say it in words."""
-        what = [
+    def describe(self, *, dry_run: bool) -> str:
+        """Describe the counts in words."""
+        amounts = [
             *([f"{plural(self.turns, 'turn')} of {plural(self.sessions, 'session')}"] if self.turns else []),
             *([plural(self.facts, "fact")] if self.facts else []),
         ]
         if self.why:
-            return f"{' and '.join(what)} left out: {self.why}"
+            return f"{' and '.join(amounts)} left out: {self.why}"
         if self.left_out and self.scope:
-            what = what or ["no turn"]
-            what[0] += (
+            amounts = amounts or ["no turn"]
+            amounts[0] += (
                 f" ({self.left_out:,} more left out: said in a pause or an excluded folder, or too short)"
             )
         if dry_run:
-            return " and ".join(what)
+            return " and ".join(amounts)
         counts = ((getattr(self, name), words) for name, words in OUTCOMES.items())
         parts = [f"{count:,} {words}" for count, words in counts if count]
-        return f"{' and '.join(what)}: {', '.join([f'{self.added:,} imported', *parts])}"
+        return f"{' and '.join(amounts)}: {', '.join([f'{self.added:,} imported', *parts])}"

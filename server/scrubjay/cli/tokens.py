@@ -1,6 +1,6 @@
 """`scrubjay token`: makes, lists and removes the HTTP keys.
 
-A running engine follows at once.
+A running engine applies every change at once.
 """
 
 import argparse
@@ -26,28 +26,28 @@ def token(place: Place, options: argparse.Namespace) -> None:
         raise InputError("--name, --tag and --read-only belong to `scrubjay token add`.")
     if (options.action == "remove") != (options.which is not None):
         raise InputError("Only `scrubjay token remove NAME` takes the name of a token.")
-    home, others = place.home, "and other addresses cannot be served."
+    home, no_addresses = place.home, "and other addresses cannot be served."
     if options.action == "add":
-        wanted = {"name": options.name, "tag": options.tag, "read_only": options.read_only}
-        new, key = tokens.add(home, datetime.now(UTC), **wanted)
-        once = "Its key is shown only once; from now on HTTP needs a key:"
-        print(f"Token {new.name} {_may(new)}. {once}", file=sys.stderr)
+        fields = {"name": options.name, "tag": options.tag, "read_only": options.read_only}
+        new, key = tokens.add(home, datetime.now(UTC), **fields)
+        notice = "Its key is shown only once; from now on HTTP needs a key:"
+        print(f"Token {new.name} {_permissions(new)}. {notice}", file=sys.stderr)
         print(key)  # only this goes to stdout, for KEY=$(scrubjay token add)
     elif options.action == "remove":
-        if not options.open and [each.name for each in tokens.load(home)] == [options.which]:
+        if not options.open and [entry.name for entry in tokens.load(home)] == [options.which]:
             advice = "Add another first, or repeat this with --open."
             raise InputError(f"{options.which} is the last token; without one, every key is valid. {advice}")
         tokens.remove(home, options.which)
         print(f"The key of {options.which} is no longer valid.")
         if not tokens.load(home):
-            print(f"No token is left: on this machine every key is accepted again, {others}")
+            print(f"No token is left: on this machine every key is accepted again, {no_addresses}")
     else:
-        for each in (listed := tokens.load(home)):
-            print(f"{each.name:<20} {each.created_at[:10]}  {_may(each)}")
-        if not listed:
-            print(f"There is no token: on this machine every HTTP key is accepted, {others}")
+        for entry in (entries := tokens.load(home)):
+            print(f"{entry.name:<20} {entry.created_at[:10]}  {_permissions(entry)}")
+        if not entries:
+            print(f"There is no token: on this machine every HTTP key is accepted, {no_addresses}")
 
 
-def _may(each: tokens.Token) -> str:
-    what = "reads" if each.read_only else "reads and writes"
-    return f"{what} every tag" if each.tag is None else f"{what} only the tag {each.tag}"
+def _permissions(entry: tokens.Token) -> str:
+    access = "reads" if entry.read_only else "reads and writes"
+    return f"{access} every tag" if entry.tag is None else f"{access} only the tag {entry.tag}"

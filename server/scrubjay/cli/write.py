@@ -6,8 +6,8 @@ import argparse
 import os
 import sys
 
-from scrubjay.cli.command import Place, call_engine, command, confirm, flag, given, value
-from scrubjay.cli.display import first_line, local, plural, replaced
+from scrubjay.cli.command import Place, call_engine, command, confirm, drop_none, flag, value
+from scrubjay.cli.display import first_line, local, plural, redaction_notice
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-SAID = {
+SAVED = {
     "stored": "Saved as {id}.",
     "known": "Already known as {id}; nothing was added.",
     "updated": "Saved as {id}, version {version}.",
@@ -26,7 +26,7 @@ UNDONE = {
     "restore": "forgotten again: searches no longer find it.",
     "edit": "has the words from before the edit, as a new version.",
 }
-LIKE = {
+SIMILAR = {
     "known": "It is already known in other words as",
     "update": "If it replaces the older one, add it again with `--updates ID`. Older:",
     "contradict": "It may contradict another. If it replaces that, add it again with `--updates ID`. Other:",
@@ -56,15 +56,15 @@ def add(place: Place, options: argparse.Namespace) -> None:
         raise InputError(f"There is nothing to save: the text is empty. {advice}")
     links = {name: getattr(options, name) for name in ("updates", "extends", "derives")}
     scope = "user" if options.user else None
-    asked = given(content=text, tags=options.tags, importance=options.importance, scope=scope, **links)
+    params = drop_none(content=text, tags=options.tags, importance=options.importance, scope=scope, **links)
     with call_engine(place, scope=options.scope) as engine:
-        done = engine.call("add", asked)
-    print(SAID[done["action"]].format(**done))
-    if done["action"] == "known" and (note := done.get("note")):
+        result = engine.call("add", params)
+    print(SAVED[result["action"]].format(**result))
+    if result["action"] == "known" and (note := result.get("note")):
         print(note)
-    for like in done.get("similar", []):
-        print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
-    for sentence in replaced(done["redacted"]):
+    for similar in result.get("similar", []):
+        print(f"{SIMILAR[similar['reason']]} {similar['id']}: {first_line(similar['memory'], 100)}")
+    for sentence in redaction_notice(result["redacted"]):
         print(sentence)
 
 
@@ -78,18 +78,18 @@ def edit(place: Place, options: argparse.Namespace) -> None:
         record = engine.call("show", {"id": options.id}).get("record", {})
         text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
         if not options.text:
-            text = _edited(place.env, record.get("content", ""))
+            text = _edit_text(place.env, record.get("content", ""))
         if not text.strip() or text.strip() == record.get("content"):
             print("The words are the same; nothing was changed.")
             return
-        done = engine.call("edit", {"id": options.id, "content": text.strip()})
-    print(SAID[done["action"]].format(**done))
-    for sentence in replaced(done["redacted"]):
+        result = engine.call("edit", {"id": options.id, "content": text.strip()})
+    print(SAVED[result["action"]].format(**result))
+    for sentence in redaction_notice(result["redacted"]):
         print(sentence)
 
 
-def _edited(env: Mapping[str, str], text: str) -> str:
-    """Return a text as the user leaves it in an editor."""
+def _edit_text(env: Mapping[str, str], text: str) -> str:
+    """Open a text in the user's editor and return what the user made of it."""
     import shlex
     import subprocess
     import tempfile
@@ -115,12 +115,12 @@ def _edited(env: Mapping[str, str], text: str) -> str:
 def undo(place: Place, options: argparse.Namespace) -> int:
     """Take back the last forget, restore or edit."""
     with call_engine(place) as engine:
-        done = engine.call("undo", {})
-    for record_id in done.get("ids", ()):
-        print(f"{record_id}: {UNDONE[done['did']]}")
-    for sentence in done.get("refused", ()):
+        result = engine.call("undo", {})
+    for record_id in result.get("ids", ()):
+        print(f"{record_id}: {UNDONE[result['did']]}")
+    for sentence in result.get("refused", ()):
         print(f"scrubjay: {visible(sentence)}", file=sys.stderr)
-    return 1 if done.get("refused") else 0
+    return 1 if result.get("refused") else 0
 
 
 @command(
@@ -140,53 +140,53 @@ def forget(place: Place, options: argparse.Namespace) -> None:
     if not targets:
         advice = "Give an ID, --content with the exact words of a fact, or --query with its subject."
         raise InputError(f"No record is given. {advice}")
-    rest = given(scope=options.scope, reason=options.reason, purge=options.purge or None)
+    shared_params = drop_none(scope=options.scope, reason=options.reason, purge=options.purge or None)
     with call_engine(place) as engine:
         for target in targets:
-            asked = target | rest
+            params = target | shared_params
             if "query" in target or options.dry_run or options.purge:
-                hits = engine.call("forget", asked | {"dry_run": True}).get("candidates", [])
+                hits = engine.call("forget", params | {"dry_run": True}).get("candidates", [])
                 for hit in hits:
                     text = first_line(hit.get("memory") or hit.get("chunk") or "", 100)
                     print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {text}")
                 if options.dry_run or not hits or not (options.yes or _has_agreed(hits, purge=options.purge)):
                     print("Nothing was forgotten.")
                     continue
-            _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
+            _print_forgotten(engine.call("forget", params), next(iter(target.values())))
     if options.purge:
-        _name_replaced_homes(place)
+        _print_replaced_homes(place)
 
 
-def _name_replaced_homes(place: Place) -> None:
+def _print_replaced_homes(place: Place) -> None:
     import glob
 
-    if aside := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*"):
-        print(f"Homes replaced by a backup may still contain it: {', '.join(sorted(aside))}.")
+    if old_homes := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*"):
+        print(f"Homes replaced by a backup may still contain it: {', '.join(sorted(old_homes))}.")
 
 
 def _has_agreed(hits: list[Any], *, purge: bool) -> bool:
     if not sys.stdin.isatty():
         advice = "Check the list, then repeat the command with --yes."
         raise InputError(f"This needs a terminal to confirm. {advice}")
-    what = "Delete permanently, with older versions" if purge else "Forget"
-    return confirm(f"{what}: {plural(len(hits), 'record')}?", default=False)
+    action = "Delete permanently, with older versions" if purge else "Forget"
+    return confirm(f"{action}: {plural(len(hits), 'record')}?", default=False)
 
 
-def _print_forgotten(done: dict[str, Any], name: str) -> None:
-    if done.get("purged"):
-        gone = f"{plural(done['purged'], 'record')} permanently deleted from the disk."
+def _print_forgotten(result: dict[str, Any], name: str) -> None:
+    if result.get("purged"):
+        gone = f"{plural(result['purged'], 'record')} permanently deleted from the disk."
         print(f"{gone} Earlier backups and exports still contain it, and may restore it.")
-        for path in done.get("files", []):
-            again = "the next `index` of its folder reads it again"
-            print(f"{visible(path)} still exists: {again}, unless you delete it or a .gitignore names it.")
-        if until := done.get("kept_until"):
+        for path in result.get("files", []):
+            warning = "the next `index` of its folder reads it again"
+            print(f"{visible(path)} still exists: {warning}, unless you delete it or a .gitignore names it.")
+        if until := result.get("kept_until"):
             print(
                 "Older versions of the bucket's tables contain it for an hour, as other engines may read "
                 f"them. They are removed by {local(until):%Y-%m-%d %H:%M}; if no engine runs then, by the "
                 "next one within two minutes."
             )
-    elif done["forgotten"]:
-        ids = ", ".join(done["ids"])
+    elif result["forgotten"]:
+        ids = ", ".join(result["ids"])
         print(f"{ids}: forgotten: searches no longer find it. `scrubjay undo` takes this back.")
     else:
         print(f"{name} was already forgotten.")
@@ -200,11 +200,11 @@ def restore(place: Place, options: argparse.Namespace) -> None:
             _print_restored(engine.call("restore", {"id": record_id}))
 
 
-def _print_restored(done: dict[str, Any]) -> None:
-    if not done["restored"]:
+def _print_restored(result: dict[str, Any]) -> None:
+    if not result["restored"]:
         outcome = "not forgotten; nothing changed"
-    elif why := done.get("unseen"):
-        outcome = f"restored, but searches leave it out: {why}"
+    elif reason := result.get("unseen"):
+        outcome = f"restored, but searches leave it out: {reason}"
     else:
         outcome = "restored: searches find it again"
-    print(f"{done['id']} is {outcome}.")
+    print(f"{result['id']} is {outcome}.")

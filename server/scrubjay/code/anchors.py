@@ -1,4 +1,4 @@
-"""Notes what a record names of a repository: files and definitions, each with a hash, at a commit."""
+"""Notes which files and definitions of a repository a record names, each with its hash at a commit."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from scrubjay.code.definitions import Definitions, definitions, digest, has_defi
 from scrubjay.code.git import SHORT, Tree
 from scrubjay.code.names import MOST, paths, symbols
 
-_MOST_HOMES = 12  # files that are read to find which defines a name
+_MOST_HOMES = 12  # files that are read to find the definition of a name
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that a record named: its hash, and that of each named definition in it.
+    """A file that a record names: its hash, and the hash of each named definition in it.
 
     `is_said` is False for a file that only a tool named.
     """
@@ -25,7 +25,7 @@ class File:
 
 @dataclass(frozen=True)
 class Anchor:
-    """The state of the code when a record was made. `branch` is None for a detached HEAD, or if unknown."""
+    """The state of the code when a record was made. `branch` is None if HEAD was detached or is unknown."""
 
     commit: str
     branch: str | None
@@ -33,50 +33,56 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a record says: its text, and the files that its tools named."""
+class RecordText:
+    """The text of a record, and the files that its tools named."""
 
     text: str
     files: tuple[str, ...] = ()
 
 
-def anchors(tree: Tree, commit: str, branch: str | None, all_said: Sequence[Said]) -> list[Anchor]:
-    """Return the anchor of each text, by the files of a tree; together they take one question to git."""
-    named = [_Named(said, lambda path: tree.listing().find(path)) for said in all_said]
-    tools = {path for each in named for path in each.paths}
-    sources = _Sources(tree, tools, {_last(name) for each in named for name in each.symbols})
-    missing = {name for each in named for name in each.symbols if not sources.homes(name, each.paths)}
+def anchors(tree: Tree, commit: str, branch: str | None, records: Sequence[RecordText]) -> list[Anchor]:
+    """Return the anchor of each record, by the files of a tree, with one search of git for all of them."""
+    names_by_record = [_Names(record, lambda path: tree.listing().find(path)) for record in records]
+    named_paths = {path for names in names_by_record for path in names.paths}
+    sources = _Sources(
+        tree, named_paths, {_last(name) for names in names_by_record for name in names.symbols}
+    )
+    missing = {
+        name for names in names_by_record for name in names.symbols if not sources.homes(name, names.paths)
+    }
     defining = tree.defining({part for name in missing for part in name.split(".")[-2:]}) or {}
-    found = {name: _places(name, defining) for name in missing}
-    sources.add({path for places in found.values() if len(places) <= _MOST_HOMES for path in places})
-    return [Anchor(commit[:SHORT], branch, _files(each, sources, found)) for each in named]
+    files_by_name = {name: _files_defining(name, defining) for name in missing}
+    sources.add({path for files in files_by_name.values() if len(files) <= _MOST_HOMES for path in files})
+    return [
+        Anchor(commit[:SHORT], branch, _files(names, sources, files_by_name)) for names in names_by_record
+    ]
 
 
-def _places(name: str, defining: Mapping[str, set[str]]) -> set[str]:
-    """Return the files that may define a name: those that define its class too, if any."""
-    *_, above, last = ("", *name.split("."))
-    places = defining.get(last, set())
-    return places & defining.get(above, set()) or places
+def _files_defining(name: str, defining: Mapping[str, set[str]]) -> set[str]:
+    """Return the files that may define a name; if some define its class too, only those."""
+    *_, class_name, own_name = ("", *name.split("."))
+    files = defining.get(own_name, set())
+    return files & defining.get(class_name, set()) or files
 
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-class _Named:
-    """What one text names: files, those of its tools last, and what may be symbols."""
+class _Names:
+    """The names in one record: files, those of its tools last, and possible symbols."""
 
-    def __init__(self, said: Said, find: Callable[[str], str | None]) -> None:
-        self.said = tuple(dict.fromkeys(filter(None, map(find, paths(said.text)))))[:MOST]
-        self.paths = tuple(dict.fromkeys((*self.said, *filter(None, map(find, said.files)))))[:MOST]
-        self.symbols = symbols(said.text)
+    def __init__(self, record: RecordText, find: Callable[[str], str | None]) -> None:
+        self.in_text = tuple(dict.fromkeys(filter(None, map(find, paths(record.text)))))[:MOST]
+        self.paths = tuple(dict.fromkeys((*self.in_text, *filter(None, map(find, record.files)))))[:MOST]
+        self.symbols = symbols(record.text)
 
 
 class _Sources:
-    """The contents of some files of a tree, and their definitions with a name in `wanted`."""
+    """The contents of some files of a tree, and their definitions of these names."""
 
-    def __init__(self, tree: Tree, paths: Collection[str], wanted: Collection[str]) -> None:
-        self._tree, self._wanted = tree, wanted
+    def __init__(self, tree: Tree, paths: Collection[str], names: Collection[str]) -> None:
+        self._tree, self._names = tree, names
         self._definitions: dict[str, Definitions] = {}
         self.contents: dict[str, bytes] = tree.read(paths)
 
@@ -84,31 +90,31 @@ class _Sources:
         self.contents |= self._tree.read([path for path in paths if path not in self.contents])
 
     def find(self, path: str, name: str) -> tuple[str, str] | None:
-        """Return the full name and the hash of what a text calls `name` in a file; None if it has no such."""
+        """Return the full name and hash of the definition that a text calls `name`; None without one."""
         content = self.contents.get(path, b"")
         if _last(name).encode() not in content or not has_definitions(path):
             return None
         if path not in self._definitions:
-            names = [each for each in self._wanted if each.encode() in content]
+            names = [each for each in self._names if each.encode() in content]
             self._definitions[path] = definitions(path, content, names)
-        found = self._definitions[path]
-        full = resolve(found, name)
-        return None if full is None else (".".join(full), found[full])
+        in_file = self._definitions[path]
+        key = resolve(in_file, name)
+        return None if key is None else (".".join(key), in_file[key])
 
     def homes(self, name: str, paths: Collection[str]) -> list[str]:
-        """Return those of the files that define a name."""
+        """Return the files that define a name, among these."""
         return [path for path in paths if self.find(path, name) is not None]
 
 
-def _files(named: _Named, sources: _Sources, elsewhere: Mapping[str, Collection[str]]) -> tuple[File, ...]:
-    symbols: dict[str, dict[str, str]] = {path: {} for path in named.paths}
-    for name in named.symbols:
-        homes = sources.homes(name, named.paths) or sources.homes(name, elsewhere.get(name, ()))
-        found = sources.find(homes[0], name) if len(homes) == 1 else None
-        if found is not None and sum(map(len, symbols.values())) < MOST:
-            symbols.setdefault(homes[0], {}).update([found])
+def _files(names: _Names, sources: _Sources, elsewhere: Mapping[str, Collection[str]]) -> tuple[File, ...]:
+    symbols: dict[str, dict[str, str]] = {path: {} for path in names.paths}
+    for name in names.symbols:
+        homes = sources.homes(name, names.paths) or sources.homes(name, elsewhere.get(name, ()))
+        definition = sources.find(homes[0], name) if len(homes) == 1 else None
+        if definition is not None and sum(map(len, symbols.values())) < MOST:
+            symbols.setdefault(homes[0], {}).update([definition])
     return tuple(
-        File(path, digest(sources.contents[path]), tuple(found.items()), is_said=path in named.said)
-        for path, found in symbols.items()
+        File(path, digest(sources.contents[path]), tuple(definition.items()), is_said=path in names.in_text)
+        for path, definition in symbols.items()
         if path in sources.contents
     )

@@ -1,7 +1,7 @@
-"""Stores anchors in a home, in a small SQLite file of its own.
+"""Stores the anchors of a home in a separate small SQLite file.
 
-They are not columns of the records: each is written after its record, by one process, and is about a
-repository on this machine. A record without code has an empty anchor, so that it is not looked at again.
+Anchors are not columns of the records: one process writes each of them after its record, and they are about
+repositories on this machine. A record without code has an empty anchor, so that it is not examined again.
 """
 
 import json
@@ -18,12 +18,12 @@ _TABLE = (
 
 
 class Book:
-    """The anchors of a home, by the ids of their records. A damaged file is removed: git has what it had."""
+    """The anchors of a home, by the ids of their records. A damaged file is removed; git can restore it."""
 
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def known(self) -> set[str]:
+    def recorded_ids(self) -> set[str]:
         """Return the ids of all records with an anchor."""
         if not os.path.exists(self._path):
             return set()
@@ -35,8 +35,10 @@ class Book:
         if not ids or not os.path.exists(self._path):
             return {}
         with closing(self._open()) as book:
-            marks = ",".join("?" * len(ids))
-            rows = book.execute(f"SELECT * FROM anchors WHERE id IN ({marks}) AND at IS NOT NULL", list(ids))
+            placeholders = ",".join("?" * len(ids))
+            rows = book.execute(
+                f"SELECT * FROM anchors WHERE id IN ({placeholders}) AND at IS NOT NULL", list(ids)
+            )
             return {row[0]: _anchor(*row[1:]) for row in rows}
 
     def about(self, paths: Iterable[str]) -> dict[str, Anchor]:
@@ -44,19 +46,21 @@ class Book:
         if not os.path.exists(self._path):
             return {}
         with closing(self._open()) as book:
-            asked = ([json.dumps(path, ensure_ascii=False)] for path in paths)
-            found = (book.execute("SELECT * FROM anchors WHERE instr(files, ?)", each) for each in asked)
-            return {row[0]: _anchor(*row[1:]) for rows in found for row in rows}
+            parameters = ([json.dumps(path, ensure_ascii=False)] for path in paths)
+            results = (
+                book.execute("SELECT * FROM anchors WHERE instr(files, ?)", each) for each in parameters
+            )
+            return {row[0]: _anchor(*row[1:]) for rows in results for row in rows}
 
     def on_branch(self, branch: str) -> list[str]:
-        """Return the ids of the records that were made on a branch."""
+        """Return the ids of the records made on a branch."""
         if not os.path.exists(self._path):
             return []
         with closing(self._open()) as book:
             return [row[0] for row in book.execute("SELECT id FROM anchors WHERE branch = ?", [branch])]
 
     def put(self, anchors: Mapping[str, Anchor | None]) -> None:
-        """Add or replace anchors; None for a record outside every repository."""
+        """Add or replace anchors; the anchor of a record outside every repository is None."""
         if not anchors:
             return
         with closing(self._open()) as book, book:
@@ -77,7 +81,7 @@ class Book:
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):  # a full disk is no damage
+            if isinstance(error, sqlite3.OperationalError):  # such as a full disk, which is no damage
                 raise
             os.remove(self._path)
             return self._connect()
@@ -97,13 +101,13 @@ def _row(record_id: str, anchor: Anchor | None) -> tuple[str, str | None, str | 
         [file.path, file.digest, int(file.is_said), *([dict(file.symbols)] if file.symbols else [])]
         for file in anchor.files
     ]
-    written = json.dumps(files, ensure_ascii=False, separators=(",", ":")) if files else None
-    return record_id, anchor.commit, anchor.branch, written
+    files_json = json.dumps(files, ensure_ascii=False, separators=(",", ":")) if files else None
+    return record_id, anchor.commit, anchor.branch, files_json
 
 
 def _anchor(commit: str, branch: str | None, files: str | None) -> Anchor:
-    made = (
+    parsed_files = (
         File(path, digest, tuple(more[0].items()) if more else (), bool(is_said))
         for path, digest, is_said, *more in json.loads(files or "[]")
     )
-    return Anchor(commit, branch, tuple(made))
+    return Anchor(commit, branch, tuple(parsed_files))

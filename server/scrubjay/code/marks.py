@@ -1,4 +1,4 @@
-"""Compares what records named of the code with the working tree, and marks what no longer holds."""
+"""Compares the code that records named with the working tree, and marks records that no longer hold."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from scrubjay.code.git import Tree
 from scrubjay.home.repositories import WorkTree
 from scrubjay.models.results import Mark
 
-PATH_SHOWN = 33  # characters of a path or a branch in a mark, which may take 12 tokens
-_MOST_FILES = 2_000  # files that are remembered
-_MOST_ANSWERS = 5_000  # of git
+PATH_SHOWN = 33  # characters of a path or branch in a mark, which may have 12 tokens
+_MOST_FILES = 2_000  # files in memory
+_MOST_ANSWERS = 5_000  # answers of git in memory
 _WORST = ("gone", "moved", "changed")
-_MOST_HOMES = 30  # files that may define a name, and are read
+_MOST_HOMES = 30  # files that are read to find the definition of a name
 K = TypeVar("K")
 T = TypeVar("T")
 Head = tuple[str, str | None]  # the commit, and the branch if any
@@ -31,7 +31,7 @@ Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its
 def text_of(
     kind: str, now: str | None = None, commits: int | None = None, last: datetime | None = None
 ) -> str:
-    """Return a mark as it is shown.
+    """Return the text of a mark.
 
     >>> text_of("moved", "src/b.py"), text_of("changed", commits=3, last=datetime(2026, 11, 20, tzinfo=UTC))
     ('now in src/b.py', 'changed since (3 commits, last 2026-11-20)')
@@ -51,45 +51,47 @@ def text_of(
 
 
 class Marker:
-    """Marks records against working trees; it remembers files by size and time, and git's answers by HEAD."""
+    """Marks records by working trees; it caches files by size and time, and git's answers by HEAD."""
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, _FileNow] = OrderedDict()
         self._answers: OrderedDict[tuple[object, ...], object] = OrderedDict()
 
-    def mark(self, work: WorkTree, head: Head, anchor: Anchor, shown: str) -> Mark | None:
-        """Return the mark of a record with this anchor whose text `shown` is recalled; None if it holds.
+    def mark(self, work: WorkTree, head: Head, anchor: Anchor, recalled_text: str) -> Mark | None:
+        """Return the mark of a record with this anchor and this recalled text; None if it still holds.
 
-        What the text names counts: a definition, or a file without one. Of files that only tools named, a
-        record is marked when all of them have changed.
+        The names in the text count: definitions, or files without one. If only tools named files, the record
+        is marked when all of these files have changed.
         """
-        named = _shown([each for file in anchor.files for each in _said(file)], shown)
-        items = named or [(file, None) for file in anchor.files]
-        look = _Look(self, work, anchor.commit, head[0])
-        marks = [mark for mark in (look.state(*item) for item in items) if mark is not None]
-        if items and (not marks or not (named or len(marks) == len(items))):
+        named_items = _named_in_part(
+            [item for file in anchor.files for item in _named_in_text(file)], recalled_text
+        )
+        items = named_items or [(file, None) for file in anchor.files]
+        comparison = _Comparison(self, work, anchor.commit, head[0])
+        marks = [mark for mark in (comparison.state(*item) for item in items) if mark is not None]
+        if items and (not marks or not (named_items or len(marks) == len(items))):
             return None
         worst = min(marks, key=lambda mark: _WORST.index(mark.kind), default=None)
-        return look.branch(anchor, head[1]) or worst
+        return comparison.branch(anchor, head[1]) or worst
 
     def file(self, root: str, path: str) -> _FileNow | None:
         """Return a file as it is now; None if it cannot be read."""
-        place = os.path.join(root, path)
+        full_path = os.path.join(root, path)
         try:
-            stat = os.lstat(place)
+            stat = os.lstat(full_path)
         except OSError:
             return None
-        known = self._files.get(place)
-        if known is None or (known.time, known.size) != (stat.st_mtime_ns, stat.st_size):
+        file = self._files.get(full_path)
+        if file is None or (file.time, file.size) != (stat.st_mtime_ns, stat.st_size):
             content = git.read_file(root, path)
             if content is None:
                 return None
-            known = _FileNow(root, path, stat.st_mtime_ns, stat.st_size, digest(content))
-        _keep(self._files, place, known, _MOST_FILES)
-        return known
+            file = _FileNow(root, path, stat.st_mtime_ns, stat.st_size, digest(content))
+        _keep(self._files, full_path, file, _MOST_FILES)
+        return file
 
     def answer(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
-        """Return what git said before, or ask it."""
+        """Return the cached answer of git, or ask it."""
         answer = cast(T, self._answers[key]) if key in self._answers else ask()
         _keep(self._answers, key, answer, _MOST_ANSWERS)
         return answer
@@ -97,7 +99,7 @@ class Marker:
 
 @dataclass
 class _FileNow:
-    """A file of a working tree: its time in nanoseconds, size and hash; and its definitions, once needed."""
+    """A file of a working tree: its time in nanoseconds, size, hash, and (on demand) its definitions."""
 
     root: str
     path: str
@@ -110,14 +112,14 @@ class _FileNow:
         return definitions(self.path, git.read_file(self.root, self.path) or b"")
 
     def may_define(self, name: str) -> bool:
-        """Return True if a file that cannot be parsed now has a line that seems to define a name."""
+        """Return True if the file cannot be parsed now, but has a line that seems to define a name."""
         content = git.read_file(self.root, self.path) or b""
         return git.may_define(content, name) and is_broken(self.path, content)
 
 
 @dataclass(frozen=True)
-class _Look:
-    """Compares what was named at a commit with a working tree whose HEAD is `head`."""
+class _Comparison:
+    """Compares the code named at a commit with a working tree whose HEAD is `head`."""
 
     marker: Marker
     work: WorkTree
@@ -125,7 +127,7 @@ class _Look:
     head: str
 
     def state(self, file: File, symbol: tuple[str, str] | None) -> Mark | None:
-        """Return what became of a file, or of a definition in it; None if it is the same, or unknown."""
+        """Return the mark of a file, or of a definition in it; None if it is unchanged or unknown."""
         now = self.marker.file(self.work.root, file.path)
         if now is None and os.path.lexists(os.path.join(self.work.root, file.path)):
             return None
@@ -133,123 +135,136 @@ class _Look:
             return None
         if symbol is None:
             return self._changed(now) if now is not None else self._removed(file.path)
-        name, hashed = symbol
-        there = now.definitions.get(_key(name)) if now is not None else None
-        if now is not None and there is None and now.may_define(name.rpartition(".")[2]):
+        name, old_hash = symbol
+        current_hash = now.definitions.get(_key(name)) if now is not None else None
+        if now is not None and current_hash is None and now.may_define(name.rpartition(".")[2]):
             return None
-        if now is None or there is None:
-            return self._moved(file.path, name, hashed, now)
-        return None if there == hashed else self._changed(now, name)
+        if now is None or current_hash is None:
+            return self._moved(file.path, name, old_hash, now)
+        return None if current_hash == old_hash else self._changed(now, name)
 
     def branch(self, anchor: Anchor, current: str | None) -> Mark | None:
-        """Return the mark for a record of a branch whose commit is not in HEAD's history.
+        """Return the mark for a record of another branch whose commit is not in HEAD's history.
 
-        A branch that was merged by squash is not, but what the record names is in HEAD's tree.
+        HEAD also lacks the commits of a squash-merged branch, but the code that the record names is in
+        HEAD's tree.
         """
-        said_on = anchor.branch
-        if said_on is None or said_on == current:
+        recorded_on = anchor.branch
+        if recorded_on is None or recorded_on == current:
             return None
-        merged = self._asked("merged", self.commit, ask=lambda: git.is_merged(self.work, self.commit))
-        if merged is not False or self._asked("arrived", anchor, ask=lambda: self._has_arrived(anchor)):
+        is_merged = self._ask_git("merged", self.commit, ask=lambda: git.is_merged(self.work, self.commit))
+        if is_merged is not False or self._ask_git("arrived", anchor, ask=lambda: self._has_arrived(anchor)):
             return None
-        having = self._asked("branches", self.commit, ask=lambda: git.branches_with(self.work, self.commit))
-        name = said_on if said_on in having else next(iter(having), None)
+        branches = self._ask_git(
+            "branches", self.commit, ask=lambda: git.branches_with(self.work, self.commit)
+        )
+        name = recorded_on if recorded_on in branches else next(iter(branches), None)
         return None if name is None else self._mark("branch", now=name)
 
     def _has_arrived(self, anchor: Anchor) -> bool:
-        """Return True if all that a record names is in HEAD's tree as it was said."""
+        """Return True if all the code that a record names is unchanged in HEAD's tree."""
         files = [file for file in anchor.files if file.is_said] or anchor.files
-        there = Tree(self.work, self.head, git.SECONDS).read([file.path for file in files])
-        return bool(files) and all(_is_as_said(file, there.get(file.path)) for file in files)
+        contents = Tree(self.work, self.head, git.SECONDS).read([file.path for file in files])
+        return bool(files) and all(_is_unchanged(file, contents.get(file.path)) for file in files)
 
     def _changed(self, now: _FileNow, symbol: str | None = None) -> Mark:
         def ask() -> list[int] | None:
             return git.changes_since(self.work, self.commit, now.path)
 
-        times = self._asked("changes", self.commit, now.path, ask=ask)
+        times = self._ask_git("changes", self.commit, now.path, ask=ask)
         if times is None or (not times and now.digest == self._at_head(now.path)):
-            return self._mark("changed", now.path, symbol)  # from an edit that was not committed here
+            return self._mark("changed", now.path, symbol)  # the record is about an uncommitted edit
         last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
         return self._mark("changed", now.path, symbol, commits=len(times), last=last)
 
     def _at_head(self, path: str) -> str | None:
-        """Return the hash of a file in HEAD's tree; None without it."""
+        """Return the hash of a file in HEAD's tree; None if the tree lacks it."""
 
         def ask() -> str | None:
             content = Tree(self.work, self.head, git.SECONDS).read([path]).get(path)
             return None if content is None else digest(content)
 
-        return self._asked("content", path, ask=ask)
+        return self._ask_git("content", path, ask=ask)
 
     def _removed(self, path: str) -> Mark | None:
-        """Return the mark of a file that is missing; None if git says that it was only not checked out."""
-        to = self._new_path(path)
-        return None if to is None else self._mark("moved", path, now=to) if to else self._mark("gone", path)
+        """Return the mark of a missing file; None if it is only not checked out."""
+        new_path = self._new_path(path)
+        if new_path is None:
+            return None
+        return self._mark("moved", path, now=new_path) if new_path else self._mark("gone", path)
 
     def _new_path(self, path: str) -> str | None:
-        """Return the path to which a file was renamed, "" if it was removed, None if it was not."""
-        return self._asked(
+        """Return the new path of a renamed file, "" for a removed one, None if it was neither."""
+        return self._ask_git(
             "fate", self.commit, path, ask=lambda: git.fate_since(self.work, self.commit, path)
         )
 
-    def _moved(self, path: str, name: str, hashed: str, now: _FileNow | None) -> Mark | None:
+    def _moved(self, path: str, name: str, old_hash: str, now: _FileNow | None) -> Mark | None:
         """Return the mark of a definition that is no longer in its file."""
         if now is None:
-            to = self._new_path(path)
-            if to is None:
+            new_path = self._new_path(path)
+            if new_path is None:
                 return None
-            if to and self._defines(to, name):
-                return self._mark("moved", path, name, now=to)
-        seen = now and now.digest
-        ask = partial(self._home_of, path, name, hashed)
-        home = self._asked("home", self.commit, path, name, hashed, seen, ask=ask)
+            if new_path and self._defines(new_path, name):
+                return self._mark("moved", path, name, now=new_path)
+        file_digest = now and now.digest
+        ask = partial(self._home_of, path, name, old_hash)
+        home = self._ask_git("home", self.commit, path, name, old_hash, file_digest, ask=ask)
         if home is None and now is not None:
             return self._changed(now, name)
         return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
 
-    def _home_of(self, path: str, name: str, hashed: str) -> str | None:
-        """Return the only other file with the definition: the same, or one that did not have it before.
+    def _home_of(self, path: str, name: str, old_hash: str) -> str | None:
+        """Return the only other file with the same definition, else the only one that got one since.
 
-        "" if there is no such file, None if it is unknown.
+        Return "" if there is no such file, None if git does not answer.
         """
-        last = name.rpartition(".")[2]
-        defining = Tree(self.work, None, git.SECONDS).defining([last])
+        own_name = name.rpartition(".")[2]
+        defining = Tree(self.work, None, git.SECONDS).defining([own_name])
         if defining is None:
             return None
-        places = sorted(defining.get(last, set()) - {path})[:_MOST_HOMES]
-        homes = {place: there for place in places if (there := self._defines(place, name))}
-        same = [place for place, there in homes.items() if there == hashed]
-        if not same and homes:
+        candidates = sorted(defining.get(own_name, set()) - {path})[:_MOST_HOMES]
+        homes = {
+            candidate: current_hash
+            for candidate in candidates
+            if (current_hash := self._defines(candidate, name))
+        }
+        matches = [candidate for candidate, current_hash in homes.items() if current_hash == old_hash]
+        if not matches and homes:
             before = Tree(self.work, self.commit, git.SECONDS).read(homes)
-            same = [place for place in homes if _key(name) not in definitions(place, before.get(place, b""))]
-        return same[0] if len(same) == 1 else ""
+            matches = [
+                candidate
+                for candidate in homes
+                if _key(name) not in definitions(candidate, before.get(candidate, b""))
+            ]
+        return matches[0] if len(matches) == 1 else ""
 
-    def _mark(self, kind: Any, path: str | None = None, symbol: str | None = None, **found: Any) -> Mark:
-        text = text_of(kind, **found)
-        return Mark(text=text, kind=kind, path=path, symbol=symbol, at=self.commit, **found)
+    def _mark(self, kind: Any, path: str | None = None, symbol: str | None = None, **details: Any) -> Mark:
+        text = text_of(kind, **details)
+        return Mark(text=text, kind=kind, path=path, symbol=symbol, at=self.commit, **details)
 
     def _defines(self, path: str, name: str) -> str | None:
         now = self.marker.file(self.work.root, path)
         return None if now is None else now.definitions.get(_key(name))
 
-    def _asked(self, *key: object, ask: Callable[[], T]) -> T:
+    def _ask_git(self, *key: object, ask: Callable[[], T]) -> T:
         return self.marker.answer((self.work.root, self.head, *key), ask)
 
 
-def _is_as_said(file: File, content: bytes | None) -> bool:
+def _is_unchanged(file: File, content: bytes | None) -> bool:
     if content is None or digest(content) == file.digest:
         return content is not None
-    found = definitions(file.path, content) if file.symbols else {}
-    return bool(found) and all(found.get(_key(name)) == hashed for name, hashed in file.symbols)
+    current = definitions(file.path, content) if file.symbols else {}
+    return bool(current) and all(current.get(_key(name)) == old_hash for name, old_hash in file.symbols)
 
 
-def _said(file: File) -> list[Item]:
-    """Return what a text names of a file: definitions, or else the file itself."""
+def _named_in_text(file: File) -> list[Item]:
+    """Return the items of a file that a text names: definitions, or else the file itself."""
     return [(file, symbol) for symbol in file.symbols] or ([(file, None)] if file.is_said else [])
 
 
-def _shown(items: list[Item], text: str) -> list[Item]:
-    """Return the items that a part of the text names; all of them if it names none."""
+def _named_in_part(items: list[Item], text: str) -> list[Item]:
+    """Return the items that this part of the text names; all of them if it names none."""
     names = [
         symbol[0].rpartition(".")[2] if symbol else os.path.basename(file.path) for file, symbol in items
     ]
@@ -260,9 +275,9 @@ def _key(name: str) -> tuple[str, ...]:
     return tuple(name.split("."))
 
 
-def _keep(memory: OrderedDict[K, T], key: K, value: T, most: int) -> None:
-    """Put a value at the end of a memory that forgets what was not used for longest."""
-    memory[key] = value
-    memory.move_to_end(key)
-    while len(memory) > most:
-        memory.popitem(last=False)
+def _keep(cache: OrderedDict[K, T], key: K, value: T, most: int) -> None:
+    """Put a value at the end of a cache that drops its least recently used values."""
+    cache[key] = value
+    cache.move_to_end(key)
+    while len(cache) > most:
+        cache.popitem(last=False)

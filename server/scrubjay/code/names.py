@@ -1,4 +1,4 @@
-"""Finds the paths and symbols that a text names. Which of them exist, a tree says."""
+"""Finds the paths and symbols that a text may name; a tree decides which of them exist."""
 
 import os
 import re
@@ -7,11 +7,11 @@ from functools import cached_property
 
 MOST = 12  # paths or symbols of one text
 
-_WORD = re.compile(r"[\w.@+~\\/-]+")  # what a path or a name is within
+_WORD = re.compile(r"[\w.@+~\\/-]+")  # a word may contain a path or a name
 _LONGEST_WORD = 120  # characters; `_PATH` and `_SHAPED` take quadratic time in a word
 _PATH = re.compile(r"[\w.@+~\\/-]*[\w+-]\.[A-Za-z]\w{0,9}\b|[\w.@+-]+(?:/[\w.@+-]+)+")
 _LONGEST = 20_000  # characters of a text that are searched
-# A name as only code has it: in backticks, before a call, with an underscore, a dot or several capitals.
+# Names in the form of code: in backticks, before a call, with an underscore, a dot or several capitals.
 _TICKED = re.compile(r"`([A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*)(?:\([^`\n]{0,80})?`")
 _CALLED = re.compile(r"(?<![\w.`/])((?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w{2,})\(")
 _SHAPED = re.compile(
@@ -22,37 +22,37 @@ _EXTENSION = re.compile(r"\.(?:py|js|ts|tsx|jsx|go|rs|java|rb|php|cs|cpp|cc|c|h|
 
 
 def symbols(text: str) -> tuple[str, ...]:
-    """Return what may be names of functions, types and constants in a text, each with dots, once.
+    """Return the possible names of functions, types and constants in a text, with dots, each once.
 
     >>> symbols("`Store.commit` calls flush_all() and MOST_TOKENS; see store.py")
     ('Store.commit', 'flush_all', 'MOST_TOKENS')
     """
     text = text[:_LONGEST]
-    found = {(match.start(1), match[1]) for rule in (_TICKED, _CALLED) for match in rule.finditer(text)}
-    found.update((at + match.start(1), match[1]) for at, match in _in_words(_SHAPED, text))
-    names = (re.sub("::|#", ".", name) for _, name in sorted(found))
+    matches = {(match.start(1), match[1]) for rule in (_TICKED, _CALLED) for match in rule.finditer(text)}
+    matches.update((at + match.start(1), match[1]) for at, match in _in_words(_SHAPED, text))
+    names = (re.sub("::|#", ".", name) for _, name in sorted(matches))
     return tuple(dict.fromkeys(name for name in names if not _EXTENSION.search(name)))[: 4 * MOST]
 
 
 def paths(text: str) -> tuple[str, ...]:
-    """Return what may be paths of files in a text, once.
+    """Return the possible paths of files in a text, each once.
 
     >>> paths("In `src/a.py:12` and b.toml.")
     ('src/a.py', 'b.toml')
     """
-    found = (match[0].rstrip(".").replace("\\", "/") for _, match in _in_words(_PATH, text[:_LONGEST]))
-    return tuple(dict.fromkeys(found))[: 4 * MOST]
+    matches = (match[0].rstrip(".").replace("\\", "/") for _, match in _in_words(_PATH, text[:_LONGEST]))
+    return tuple(dict.fromkeys(matches))[: 4 * MOST]
 
 
 def _in_words(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the matches of a pattern in each word, and where the word begins."""
+    """Yield the matches of a pattern in each word, with the position of the word."""
     for word in _WORD.finditer(text):
         if len(word[0]) <= _LONGEST_WORD:
             yield from ((word.start(), match) for match in pattern.finditer(word[0]))
 
 
 class Listing:
-    """The files of a tree, found by a path, by its end, or by a name that only one file has."""
+    """The files of a tree, which can be found by path, by the end of a path, or by a unique name."""
 
     def __init__(self, paths: Iterable[str], roots: Sequence[str] = ()) -> None:
         self._paths = frozenset(paths)
@@ -60,28 +60,30 @@ class Listing:
 
     @cached_property
     def _by_name(self) -> dict[str, list[str]]:
-        """The files by the last part of their path; needed for what is named by less than its whole path."""
-        found: dict[str, list[str]] = {}
+        """The files by the last part of their path, to find files that are named by a part of their path."""
+        by_name: dict[str, list[str]] = {}
         for path in self._paths:
-            found.setdefault(path.rpartition("/")[2], []).append(path)
-        return found
+            by_name.setdefault(path.rpartition("/")[2], []).append(path)
+        return by_name
 
     def __contains__(self, path: str) -> bool:
         return path in self._paths
 
-    def find(self, named: str) -> str | None:
-        """Return the file of this path; None if there is no such file, or there are several.
+    def find(self, name: str) -> str | None:
+        """Return the file with this path or end of a path; None for no such file or several.
 
-        >>> found = Listing(["src/a.py", "b/x.py", "c/x.py"], ["/work"])
-        >>> found.find("/work/src/a.py"), found.find("a.py"), found.find("b/x.py"), found.find("x.py")
-        ('src/a.py', 'src/a.py', 'b/x.py', None)
+        >>> listing = Listing(["src/a.py", "b/x.py", "c/x.py"], ["/work"])
+        >>> [listing.find(path) for path in ("/work/src/a.py", "a.py", "b/x.py", "x.py")]
+        ['src/a.py', 'src/a.py', 'b/x.py', None]
         """
-        if os.path.isabs(named):
-            root = next((root for root in self._roots if named.startswith(root)), None)
-            path = named[len(root) :] if root else ""
+        if os.path.isabs(name):
+            root = next((root for root in self._roots if name.startswith(root)), None)
+            path = name[len(root) :] if root else ""
             return path if path in self._paths else None
-        path = os.path.normpath(named)
+        path = os.path.normpath(name)
         if path in self._paths:
             return path
-        ends = [each for each in self._by_name.get(os.path.basename(path), ()) if each.endswith(f"/{path}")]
-        return ends[0] if len(ends) == 1 else None
+        matches = [
+            file for file in self._by_name.get(os.path.basename(path), ()) if file.endswith(f"/{path}")
+        ]
+        return matches[0] if len(matches) == 1 else None

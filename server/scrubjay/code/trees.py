@@ -15,11 +15,11 @@ class Trees:
         self._home = home
 
     def of(self, scope: str, files: Iterable[str] = ()) -> WorkTree | None:
-        """Return the working tree that one of the files is in, or the first; None without git."""
+        """Return the working tree that contains one of the files, else the first; None without git."""
         paths = next((each["paths"] for each in list_scopes(self._home) if each["scope"] == scope), ())
         user_home = os.path.expanduser("~")
-        for place in dict.fromkeys(os.path.dirname(file) for file in files if os.path.isabs(file)):
-            if (tree := work_tree(place, user_home)) and os.path.normcase(tree.common) in paths:
+        for folder in dict.fromkeys(os.path.dirname(file) for file in files if os.path.isabs(file)):
+            if (tree := work_tree(folder, user_home)) and os.path.normcase(tree.common) in paths:
                 return tree
         roots = (root for path in paths for root in _roots(path))
         trees = (tree for root in roots if (tree := work_tree(root, user_home)) and tree.root == root)
@@ -27,12 +27,12 @@ class Trees:
 
 
 def _roots(common: str) -> Iterator[str]:
-    """Yield the folders of the working trees of a repository by its common git folder, the main one first."""
+    """Yield the folders of a repository's working trees, the main one first; `common` is its git folder."""
     yield os.path.dirname(common)
-    linked = os.path.join(common, "worktrees")
-    for name in sorted(os.listdir(linked)) if os.path.isdir(linked) else ():
+    links = os.path.join(common, "worktrees")
+    for name in sorted(os.listdir(links)) if os.path.isdir(links) else ():
         try:
-            with open(os.path.join(linked, name, "gitdir"), encoding="utf-8") as file:
+            with open(os.path.join(links, name, "gitdir"), encoding="utf-8") as file:
                 yield os.path.realpath(os.path.dirname(file.read(4_000).strip()))
         except (OSError, UnicodeDecodeError):
             continue

@@ -1,5 +1,5 @@
-"""The past that lies on a machine already: what other programs keep of their sessions, and other memories.
+"""Reads the history on a machine: the sessions that other programs stored, and the facts of other memories.
 
-Each file reads the stores of one program, or of several that are made alike; `table` lists them. Nothing is
-written, locked or started; what is read goes to the engine by `cli.past`.
+Each file reads the stores of one program, or of several with similar stores; `table` lists them. Nothing is
+written, locked or started. `cli.past` sends the results to the engine.
 """

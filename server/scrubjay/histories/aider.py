@@ -1,4 +1,4 @@
-"""Aider's chats: a page of Markdown in each project."""
+"""Reads Aider's chats: a page of Markdown in each project."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from scrubjay.transcripts.book import Book
 HOST = "aider"
 FILE = ".aider.chat.history.md"
 _STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
-DEEP = 3  # folders below a place in which a page is looked for: a project's page lies at its top
+DEEP = 3  # most folders below a place; a project's page is in its top folder
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """Name what a page holds."""
+    """List the chats on a page as one entry."""
     yield Stored(HOST, path, at, partial(_sessions, disk, path))
 
 
@@ -32,36 +32,38 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
     prompt: list[str] = []
     answer: list[str] = []
     at: str | None = None
-    fenced = False  # within a block of code
+    in_code_block = False  # inside a block of code
 
     def close() -> None:
-        asked, answered = "\n".join(prompt).strip(), "\n".join(answer).strip()
-        if answered or not asked.startswith("/"):  # else it was for aider itself
-            book.said(asked, None, None, instant(at))
-            book.answered(answered)
+        question, reply = "\n".join(prompt).strip(), "\n".join(answer).strip()
+        if reply or not question.startswith("/"):  # a prompt with a slash is a command of aider
+            book.add_prompt(question, None, None, instant(at))
+            book.add_answer(reply)
         prompt.clear()
         answer.clear()
 
     for raw in disk.lines(path):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if answer and line.startswith("```"):
-            fenced = not fenced
+            in_code_block = not in_code_block
         started = _STARTED.match(line)
         if started:
-            fenced = False
+            in_code_block = False
             close()
             at = datetime.fromisoformat(started[1]).astimezone().isoformat()
             book = books.setdefault(started[1], Book())
-        elif line.startswith("#### ") and not fenced:
+        elif line.startswith("#### ") and not in_code_block:
             if answer:
                 close()
             prompt.append(line[5:].replace("<blank>", ""))
-        elif prompt and (fenced or not line.startswith(">")):  # else it is a note of aider itself
+        elif prompt and (
+            in_code_block or not line.startswith(">")
+        ):  # a quoted line is a message of aider itself
             answer.append(line)
     close()
     return [
-        Session(HOST, f"aider-{_digest(folder, begun)}", folder, book.close())
-        for begun, book in books.items()
+        Session(HOST, f"aider-{_digest(folder, started_at)}", folder, book.close())
+        for started_at, book in books.items()
     ]
 
 

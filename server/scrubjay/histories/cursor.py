@@ -1,4 +1,4 @@
-"""Cursor's chats: a table of keys and values in the editor's `state.vscdb`, and files of its command line."""
+"""Reads Cursor's chats: a table of keys and values in `state.vscdb`, and files of its command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def folder_of(uri: object) -> str | None:
-    """The folder that a `file:` URI names; None for one on another machine.
+    """Return the folder that a `file:` URI names; None for a folder on another machine.
 
     >>> folder_of("file:///w/a%20b"), folder_of("vscode-remote://ssh/w")
     ('/w/a b', None)
@@ -42,7 +42,7 @@ def folder_of(uri: object) -> str | None:
 
 
 def workspace_folder(disk: Disk, neighbour: str) -> str | None:
-    """The folder of the workspace whose storage holds this file; None for several or none."""
+    """Return the folder of the workspace whose storage has this file; None if it has several or none."""
     about = disk.object(os.path.join(os.path.dirname(neighbour), "workspace.json"))
     return folder_of(about.get("folder"))
 
@@ -87,16 +87,16 @@ def _composer(
 def _say(book: Book, bubble: Fields, key: object, at: object) -> None:
     text = string(bubble.get("text")) or string(bubble.get("rawText"))
     if bubble.get("type") in (_USER, "user"):
-        book.said(text or (IMAGE if bubble.get("images") else ""), key, None, instant(at))
+        book.add_prompt(text or (IMAGE if bubble.get("images") else ""), key, None, instant(at))
         return
     tool = mapping(bubble.get("toolFormerData"))
     if tool:
-        book.used(tool.get("name"), embedded(tool.get("rawArgs") or tool.get("params")))
-    book.answered(text)
+        book.add_tool_call(tool.get("name"), embedded(tool.get("rawArgs") or tool.get("params")))
+    book.add_answer(text)
 
 
 def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
-    """The chats of older versions, all of a workspace in one value."""
+    """List the chats of older versions, which store all chats of a workspace in one value."""
     row = database.execute("SELECT value FROM ItemTable WHERE key = ?", (_OLD_CHATS,)).fetchone()
     for tab in dicts(embedded(row[0] if row else None).get("tabs")):
         tab_id = string(tab.get("tabId"))
@@ -113,7 +113,7 @@ def _tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
 
 
 def _folders(disk: Disk, path: str) -> dict[str, str]:
-    """The folder of each composer, by the lists of composers that workspaces keep."""
+    """Return the folder of each composer, by the lists of composers that workspaces store."""
     folders: dict[str, str] = {}
     user = os.path.dirname(os.path.dirname(path))
     for store, _ in files_below(os.path.join(user, "workspaceStorage"), _is_store):

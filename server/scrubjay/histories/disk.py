@@ -1,4 +1,4 @@
-"""Reads the files of other programs, which may be open there, and changes, locks and adds nothing."""
+"""Reads the files of other programs, which may be running, without changing, locking or adding any."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from typing import Any
 from scrubjay.home.files import BEGINNING, LONGEST_LINE, last_lines, open_regular, read_regular
 from scrubjay.transcripts.json_lines import mapping
 
-MAX_FILE = 2**31  # bytes of a file that is read whole
-MAX_BODY = 2**28  # bytes of what a compressed text holds
+MAX_FILE = 2**31  # bytes; the largest file that is read whole
+MAX_BODY = 2**28  # bytes of a decompressed text
 _EVERYTHING = 2**62
-_TRIES = 3  # of a copy while the other program writes
+_TRIES = 3  # to copy a database while the other program writes
 
 
 class Disk:
-    """The files of other programs. Use it as a context manager, so that its copies do not stay.
+    """The files of other programs. Use it as a context manager, which removes its copies at the end.
 
-    A database with something in its journal is copied into `scratch` together with it and read there, because
+    A database whose journal is not empty is copied into `scratch` with the journal and read there, because
     reading it in place would need the locks of the program that has it open.
     """
 
@@ -48,32 +48,32 @@ class Disk:
                     os.unlink(copy + suffix)
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The whole lines of a file, the beginning of one of more than 8 MiB; .zst files are decompressed."""
+        """Yield the lines of a file; of lines over 8 MiB only the beginning. .zst files are decompressed."""
         if not path.endswith(".zst"):
             yield from last_lines(path, _EVERYTHING)
             return
-        import pyarrow as pa  # here alone, for its codec
+        import pyarrow as pa  # only for its codec
 
         with open_regular(path) as file, pa.CompressedInputStream(pa.PythonFile(file), "zstd") as stream:
-            rest, dropping = b"", False
-            while chunk := _more(stream):
+            rest, is_dropping = b"", False
+            while chunk := _next_chunk(stream):
                 *whole, rest = (rest + chunk).split(b"\n")
-                if dropping and whole:
-                    whole, dropping = whole[1:], False
+                if is_dropping and whole:
+                    whole, is_dropping = whole[1:], False
                 yield from whole
-                if not dropping and len(rest) > LONGEST_LINE:
+                if not is_dropping and len(rest) > LONGEST_LINE:
                     yield rest[:BEGINNING] + b"\n"
-                if dropping or len(rest) > LONGEST_LINE:
-                    rest, dropping = b"", True
+                if is_dropping or len(rest) > LONGEST_LINE:
+                    rest, is_dropping = b"", True
             if rest:
                 yield rest
 
     def json(self, path: str) -> Any:
-        """The JSON in a file. Raises ValueError if it is not JSON, OSError if it cannot be read."""
+        """Return the JSON in a file. Raises ValueError if it is not JSON, OSError if it cannot be read."""
         return parsed(read_regular(path, MAX_FILE))
 
     def object(self, path: str) -> dict[str, Any]:
-        """The JSON object in a file; an empty one for anything else, or if it cannot be read."""
+        """Return the JSON object in a file; an empty one for other contents, or if it cannot be read."""
         try:
             return mapping(self.json(path))
         except (OSError, ValueError):
@@ -95,7 +95,7 @@ class Disk:
         return b"".join(pieces)
 
     def database(self, path: str) -> sqlite3.Connection:
-        """Open a database of SQLite to read. Raises OSError or sqlite3.Error if that cannot be done."""
+        """Open a SQLite database for reading. Raises OSError or sqlite3.Error if that is impossible."""
         if path not in self._open:
             open_regular(path).close()
             if any(_size(path + suffix) for suffix in ("-wal", "-journal")):
@@ -109,21 +109,21 @@ class Disk:
         return self._open[path]
 
     def _copy(self, path: str) -> str:
-        """Copy a database with its journals, as they belong together."""
+        """Copy a database and its journals while they belong together; return the path of the copy."""
         copy = os.path.join(self._scratch, f"history-{uuid.uuid4().hex}")
         self._copies.append(copy)
         for _ in range(_TRIES):
-            before = _stamp(path)
+            before = _version_of(path)
             for suffix in ("", "-journal", "-wal"):
                 if _size(path + suffix):
                     _copy_file(path + suffix, copy + suffix)
-            if _stamp(path) == before:
+            if _version_of(path) == before:
                 return copy
         raise OSError(f"{path} keeps changing; close the program that writes it, and repeat this")
 
 
 def columns(database: sqlite3.Connection, table: str) -> set[str]:
-    """The names of a table's columns; none if there is no such table."""
+    """Return the names of a table's columns; none if the table does not exist."""
     return {row["name"] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
@@ -137,7 +137,7 @@ def parsed(raw: str | bytes | None) -> Any:
 
 
 def embedded(value: Any) -> dict[str, Any]:
-    """The JSON object that a value of a database holds as text; an empty one for anything else."""
+    """Return the JSON object in a text, such as a value of a database; an empty one for anything else."""
     try:
         return mapping(parsed(value))
     except (ValueError, TypeError):
@@ -145,17 +145,17 @@ def embedded(value: Any) -> dict[str, Any]:
 
 
 def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iterator[tuple[str, float]]:
-    """List the files at a place, or at most `deep` folders below it, whose path fits, with their last change.
+    """Yield the files whose path fits, with their last change in seconds since 1970.
 
-    Changes are in seconds since 1970.
+    They are at `place`, or at most `deep` folders below it.
     """
     if os.path.isfile(place):
         if fits(place):
             yield place, os.stat(place).st_mtime
         return
-    most = place.rstrip(os.sep).count(os.sep) + deep
+    deepest = place.rstrip(os.sep).count(os.sep) + deep
     for folder, folders, names in os.walk(place):
-        folders[:] = sorted(folders) if folder.count(os.sep) < most else []
+        folders[:] = sorted(folders) if folder.count(os.sep) < deepest else []
         for name in sorted(names):
             path = os.path.join(folder, name)
             if fits(path):
@@ -163,8 +163,8 @@ def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iter
                     yield path, os.stat(path).st_mtime
 
 
-def _more(stream: Any) -> bytes:
-    """What comes next, nothing at the end; a file that is still written to ends within a frame."""
+def _next_chunk(stream: Any) -> bytes:
+    """Return the next bytes, b"" at the end; a file that is being written to ends inside a frame."""
     try:
         return bytes(stream.read(1 << 20))
     except OSError:
@@ -177,9 +177,9 @@ def _size(path: str) -> int:
     return 0
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    about = os.stat(path)
-    return about.st_mtime_ns, about.st_size
+def _version_of(path: str) -> tuple[int, int]:
+    stat = os.stat(path)
+    return stat.st_mtime_ns, stat.st_size
 
 
 def _copy_file(source: str, target: str) -> None:

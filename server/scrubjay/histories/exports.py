@@ -1,4 +1,4 @@
-"""What claude.ai and ChatGPT give to who asks for their data: conversations as JSON, mostly in a zip."""
+"""Reads the data exports of claude.ai and ChatGPT: conversations as JSON, mostly in a zip."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 from scrubjay.transcripts.turn import IMAGE
 
-ON_THE_WEB = ("claude-ai", "chatgpt")  # where nothing is said in a folder
-_NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones come in several files
+ON_THE_WEB = ("claude-ai", "chatgpt")  # conversations there have no folder
+_NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large exports have several
 
 
 def stored(
     read: Callable[[str, Fields], Session], host: str, disk: Disk, path: str, at: float
 ) -> Iterator[Stored]:
-    """List the conversations of a file, each to be read by `read`."""
+    """List the conversations in a file, which `read` reads."""
     for document in _documents(disk, path):
         for conversation in dicts(document if isinstance(document, list) else [document]):
             changed = seconds(conversation.get("updated_at") or conversation.get("update_time")) or at
@@ -55,52 +55,52 @@ def claude_ai(host: str, conversation: Fields) -> Session:
         text = texts(message.get("content")) or string(message.get("text"))
         if message.get("sender") == "human":
             has_files = message.get("files") or message.get("attachments")
-            book.said(
+            book.add_prompt(
                 text or (IMAGE if has_files else ""),
                 message.get("uuid"),
                 None,
                 instant(message.get("created_at")),
             )
         else:
-            book.answered(text)
+            book.add_answer(text)
     return Session(host, string(conversation.get("uuid")), None, book.close())
 
 
 def chatgpt(host: str, conversation: Fields) -> Session:
-    """Read a conversation of ChatGPT, the branch that was shown last."""
+    """Read the branch of a ChatGPT conversation that was shown last."""
     book = Book()
     nodes = {
         key: node for key, node in mapping(conversation.get("mapping")).items() if isinstance(node, dict)
     }
     for node in branch(nodes, conversation.get("current_node")):
         message = mapping(node.get("message"))
-        hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
+        is_hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
         parts = mapping(message.get("content")).get("parts")
-        said = "\n\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
+        text = "\n\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
         role = mapping(message.get("author")).get("role")
-        if hidden or message.get("recipient", "all") != "all":
+        if is_hidden or message.get("recipient", "all") != "all":
             continue
         if role == "user":
             pictures = [{"type": each.get("content_type")} for each in dicts(parts)]
-            book.said(
-                said or words(pictures),
+            book.add_prompt(
+                text or words(pictures),
                 message.get("id"),
                 None,
                 instant(message.get("create_time") or conversation.get("create_time")),
             )
         elif role == "assistant":
-            book.answered(said)
+            book.add_answer(text)
     session_id = string(conversation.get("id")) or string(conversation.get("conversation_id"))
     return Session(host, session_id, None, book.close())
 
 
 def branch(nodes: Mapping[str, Fields], last: object) -> list[Fields]:
-    """Return the nodes that lead to the last one, in order; all by time if the last is not named."""
-    way: dict[str, Fields] = {}
-    while isinstance(last, str) and last in nodes and last not in way:
-        way[last] = nodes[last]
+    """Return the nodes from the first to the `last` in order; if that is unknown, all nodes by time."""
+    nodes_to_last: dict[str, Fields] = {}
+    while isinstance(last, str) and last in nodes and last not in nodes_to_last:
+        nodes_to_last[last] = nodes[last]
         last = nodes[last].get("parent")
-    return list(way.values())[::-1] or sorted(nodes.values(), key=_created)
+    return list(nodes_to_last.values())[::-1] or sorted(nodes.values(), key=_created)
 
 
 def _created(node: Fields) -> float:

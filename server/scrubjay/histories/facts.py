@@ -1,4 +1,4 @@
-"""Turns the entries of other memories into facts as they can be kept: their tags, metadata and length."""
+"""Makes facts from the entries of other memories: their tags, metadata and length as we can store them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from scrubjay.home.capture import storable
 from scrubjay.models.fields import MAX_METADATA_NUMBER, MAX_METADATA_TEXT
 
 _LONGEST_ID, _LONGEST_NAME = 1_000, 200  # characters
-MAX_TAGS = 20  # of one entry; extractors may give any number
+MAX_TAGS = 20  # of one entry; other programs may have any number
 
 
 def rows_of(database: sqlite3.Connection, table: str, *, required: bool = False) -> Iterator[Fields]:
-    """The rows of a table by their columns, which differ by version; none if the table is missing.
+    """Yield the rows of a table as dicts, because columns differ by version; none if the table is missing.
 
     Raises:
-        sqlite3.Error: it is required but missing, or damaged.
+        sqlite3.Error: the table is required but missing, or damaged.
     """
-    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    if known or required:
+    exists = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    if exists or required:
         yield from map(dict, database.execute(f'SELECT * FROM "{table}"'))
 
 
-def fitting(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """The facts that say something, as they can be kept.
+def storable_facts(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """Yield the facts that have text, in a form that we can store.
 
-    One that is too long comes in pieces, which end where a line or word ends.
+    A fact that is too long is cut into several, at the end of a line or word.
     """
     for fact in facts:
         text = storable(fact.content).strip()
@@ -52,18 +52,18 @@ def fitting(facts: Iterable[Fact]) -> Iterator[Fact]:
 
 
 def paragraphs(*texts: str) -> str:
-    """The texts that are not empty, a blank line between them."""
+    """Join the texts that are not empty, with blank lines between them."""
     return "\n\n".join(text.strip() for text in texts if text.strip())
 
 
 def tags_of(*names: str) -> tuple[str, ...]:
-    """Tags without repetitions; what a tag may not hold becomes a dash."""
+    """Return tags without repetitions; characters that a tag may not have become a dash."""
     tags = (re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).strip("-")[:100] for name in names)
     return tuple(dict.fromkeys(filter(None, tags)))[:MAX_TAGS]
 
 
 def strings(value: object) -> list[str]:
-    """The texts in a list, or in the JSON of one."""
+    """Return the texts in a list, or in the JSON of a list."""
     if isinstance(value, str):
         try:
             value = parsed(value)
@@ -73,7 +73,7 @@ def strings(value: object) -> list[str]:
 
 
 def flattened(values: Mapping[str, Any]) -> Fields:
-    """Metadata as it can be kept, without what is empty or no value of JSON."""
+    """Return metadata as we can store it, without values that are empty or not JSON."""
     flat = {name: _plain(value) for name, value in values.items() if 0 < len(name.strip()) <= _LONGEST_NAME}
     return {name: value for name, value in flat.items() if value not in (None, "", [])}
 
@@ -92,5 +92,5 @@ def _plain(value: Any) -> Any:
 
 
 def digest(text: str) -> str:
-    """An id made of a text, 32 characters long."""
+    """Return an id of 32 characters for a text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Goose's sessions: a database, or from before 1.10 one file of JSON lines a session."""
+"""Reads Goose's sessions: a database, or (before 1.10) a file of JSON lines for each session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "goose"
-_HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
+_HIDDEN = ("sub_agent", "hidden")  # types of sessions without a person
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -36,7 +36,7 @@ def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
         if embedded(row.get("metadata_json")).get("userVisible") is not False:
             content = parsed(row["content_json"])
             _say(book, row["role"], content, row.get("message_id"), row["created_timestamp"])
-    book.titled(session.get("name") or session.get("description"))
+    book.set_title(session.get("name") or session.get("description"))
     return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, book.close())]
 
 
@@ -46,7 +46,7 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
     book = Book()
     for line in map(embedded, lines):
         _say(book, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
-    book.titled(about.get("description"))
+    book.set_title(about.get("description"))
     session_id = string(about.get("id")) or os.path.basename(path).removesuffix(".jsonl")
     return [Session(HOST, session_id, string(about.get("working_dir")) or None, book.close())]
 
@@ -54,11 +54,11 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
 def _say(book: Book, role: object, content: object, key: object, at: object) -> None:
     if role == "user":
         for block in dicts(content):
-            book.returned(block.get("id"), mapping(block.get("toolResult")).get("value"))
-        book.said(words(content), key, None, instant(at))
+            book.add_tool_result(block.get("id"), mapping(block.get("toolResult")).get("value"))
+        book.add_prompt(words(content), key, None, instant(at))
     elif role == "assistant":
-        book.answered(texts(content))
+        book.add_answer(texts(content))
         for block in dicts(content):
             if block.get("type") == "toolRequest":
                 call = mapping(mapping(block.get("toolCall")).get("value"))
-                book.used(call.get("name"), call.get("arguments"), block.get("id"))
+                book.add_tool_call(call.get("name"), call.get("arguments"), block.get("id"))

@@ -1,4 +1,4 @@
-"""The histories of hosts: the stores in `hosts.json`, each with the function that reads it."""
+"""Lists the histories of hosts: the stores in `hosts.json`, each with the function that reads it."""
 
 from __future__ import annotations
 

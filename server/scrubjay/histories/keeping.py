@@ -1,7 +1,7 @@
-"""Decides which turns of a session may be kept, each by its own folder and time, and what is recorded.
+"""Decides which turns of a session may be recorded, each by its own folder and time, and with what content.
 
-The engine uses this for transcripts of running sessions and `scrubjay import` for stored ones, so both record
-the same turns.
+The engine uses this for transcripts of running sessions, `scrubjay import` for stored ones, so that both
+record the same turns.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from scrubjay.home import capture
 from scrubjay.transcripts.matching import SAME_MOMENT
 from scrubjay.transcripts.turn import fields_of
 
-PART_TURNS, PART_SIZE = 2_000, 8_000_000  # turns and characters of a session that one request carries
+PART_TURNS, PART_SIZE = 2_000, 8_000_000  # most turns and characters of a session in one request
 _DAY = 86_400.0
 _FOREVER = float("inf")
 
 
 class Wishes(NamedTuple):
-    """The user's policy, with times in seconds since 1970 from which nothing is kept.
+    """The user's policy, with the times that are not recorded, in seconds since 1970.
 
     `pauses` are pairs of beginning and end, `hidden` the times of prompts in a pause or an excluded folder.
-    Nothing from before `since` is kept. A turn without a time may be from any pause, unless its session
-    is not from this machine (`is_elsewhere`).
+    Nothing from before `since` is recorded. A turn without a time may be from any pause, unless its session
+    is from another machine (`is_elsewhere`).
     """
 
     policy: capture.Policy
@@ -34,16 +34,16 @@ class Wishes(NamedTuple):
     is_elsewhere: bool = False
 
 
-class Kept(NamedTuple):
-    """A turn of a session: its folder and time, and the arguments of its `RecordTurn`, None to leave it out.
+class KeptTurn(NamedTuple):
+    """A turn of a session: its folder and time, and the arguments of its `RecordTurn` (None to leave it out).
 
-    `at` is ISO 8601; `is_timed` is False if the host wrote no time and it is that of the previous turn.
+    `at` is ISO 8601; `is_timed` is False if the host wrote no time, so that `at` is the previous turn's.
     """
 
     folder: str | None
     at: str
     is_timed: bool
-    told: dict[str, Any] | None
+    arguments: dict[str, Any] | None
 
 
 def kept_turns(
@@ -54,12 +54,12 @@ def kept_turns(
     written_at: float,
     now: float,
     clean: Callable[[str], str],
-) -> Iterator[Kept]:
-    """Yield what may be kept of each turn of a session.
+) -> Iterator[KeptTurn]:
+    """Yield the part of each turn of a session that may be recorded.
 
     Args:
-        session_id: as it is recorded.
-        turns: each with its key, from `stored.keyed`.
+        session_id: the id under which it is recorded.
+        turns: each with its key, from `stored.with_keys`.
         folder: the folder of turns that name none, if it is known.
         wishes: the user's policy.
         written_at: the last change of the session, for turns without a time (seconds since 1970).
@@ -69,41 +69,41 @@ def kept_turns(
     last: float | None = None
     folders: tuple[str, ...] = () if folder is None else (folder,)
     for key, turn in turns:
-        said = seconds(turn["started_at"])
-        is_timed = said is not None and 0 < said < now + _DAY
-        if said is None or not is_timed:
-            said = last or written_at
-        last, at = said, instant(said) or ""
+        started_at = seconds(turn["started_at"])
+        is_timed = started_at is not None and 0 < started_at < now + _DAY
+        if started_at is None or not is_timed:
+            started_at = last or written_at
+        last, at = started_at, instant(started_at) or ""
         folders = tuple(turn["folders"]) or folders[-1:]
         place = folders[0] if folders else None
-        known = {"folders": dict.fromkeys(folders), "started_at": at if is_timed else None}
-        part = allowed({**turn, **known}, wishes, written_at)
+        context = {"folders": dict.fromkeys(folders), "started_at": at if is_timed else None}
+        part = allowed({**turn, **context}, wishes, written_at)
         fields = fields_of(part, clean) if part else {}
         texts = (*(part["prompts"] if part and "user" in fields else ()), fields.get("assistant"))
         if part is None or not capture.should_record(texts, wishes.policy):
-            yield Kept(place, at, is_timed, None)
+            yield KeptTurn(place, at, is_timed, None)
             continue
         about = {"session_id": session_id, "prompt_id": capture.storable(key), "ts": at}
-        yield Kept(place, at, is_timed, about | fields)
+        yield KeptTurn(place, at, is_timed, about | fields)
 
 
 def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
-    """Return the part of a turn that may be kept: all, the prompt alone, or None.
+    """Return the part of a turn that may be recorded: all of it, the prompt alone, or None.
 
-    The prompt is kept alone if a pause began, or the assistant entered an excluded folder, before the turn
-    ended. `written_at` is the last change of its session, in seconds since 1970.
+    Only the prompt may be recorded if a pause began, or the assistant entered an excluded folder, before the
+    turn ended. `written_at` is the last change of its session, in seconds since 1970.
     """
-    folders, said = tuple(turn["folders"]), seconds(turn["started_at"])
+    folders, started_at = tuple(turn["folders"]), seconds(turn["started_at"])
     if capture.is_excluded(wishes.policy, *folders[:1]):
         return None
-    if said is None:
+    if started_at is None:
         may_be_hidden = wishes.since or any(off <= written_at for off, _ in wishes.pauses)
         return None if may_be_hidden and not wishes.is_elsewhere else turn
-    is_hidden = any(abs(said - each) <= SAME_MOMENT for each in wishes.hidden)
-    if is_hidden or said < wishes.since or any(off <= said < on for off, on in wishes.pauses):
+    is_hidden = any(abs(started_at - each) <= SAME_MOMENT for each in wishes.hidden)
+    if is_hidden or started_at < wishes.since or any(off <= started_at < on for off, on in wishes.pauses):
         return None
-    until = seconds(turn.get("until")) or said
-    is_cut = any(off <= until and said < on for off, on in wishes.pauses)
+    until = seconds(turn.get("until")) or started_at
+    is_cut = any(off <= until and started_at < on for off, on in wishes.pauses)
     if is_cut or capture.is_excluded(wishes.policy, *folders):
         nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": [], "runs": []}
         return {**turn, "prompts": turn["prompts"][:1], **nothing}
@@ -137,5 +137,5 @@ def pauses(
     With `is_paused` but no current pause listed, the pause is assumed to have no beginning.
     """
     times = tuple((seconds(off) or 0.0, seconds(on) or _FOREVER) for off, on in pairs)
-    is_known = any(on == _FOREVER for _, on in times)
-    return times if is_known or not is_paused else (*times, (0.0, _FOREVER))
+    has_current = any(on == _FOREVER for _, on in times)
+    return times if has_current or not is_paused else (*times, (0.0, _FOREVER))

@@ -1,9 +1,8 @@
-"""The stores of other memories, read as facts.
+"""Reads the stores of other memories as facts.
 
 They are claude-mem, mcp-memory-service, basic-memory, server-memory of the MCP project, mem0, Hebb Mind and
-MemPalace. A fact says what an entry of theirs says, word for word, with its time, tags and project. What they
-deleted, or what expired, is left out. Where a transcript that they were made of is still there, it is read in
-their place.
+MemPalace. A fact is one of their entries, word for word, with its time, tags and project. Deleted and expired
+entries are left out. If the transcript behind an entry still exists, the transcript is read instead.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from functools import partial
 
 from scrubjay.histories import hosts
 from scrubjay.histories.disk import Disk, embedded, files_below, parsed
-from scrubjay.histories.facts import digest, fitting, flattened, paragraphs, rows_of, strings, tags_of
+from scrubjay.histories.facts import digest, flattened, paragraphs, rows_of, storable_facts, strings, tags_of
 from scrubjay.histories.stored import LONGEST, Fact, Fields, History, Stored, instant, seconds
 from scrubjay.home.files import read_regular
 from scrubjay.hosts.machine import Machine
@@ -32,28 +31,28 @@ _Facts = Callable[[sqlite3.Connection], Iterable[Fact]]
 
 
 def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
-    """The history of a memory that keeps one database; the names of copies may say more than `name`."""
+    """Return the history of a memory with one database; the names of copies may have more than `name`."""
     stem, ending = os.path.splitext(name)
 
     def fits(path: str) -> bool:
         return stem in os.path.basename(path) and path.endswith(ending)
 
     def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-        yield Stored(source, path, at, lambda: fitting(facts(disk.database(path))))
+        yield Stored(source, path, at, lambda: storable_facts(facts(disk.database(path))))
 
     return History(source, lambda machine: [machine.path(place)], fits, stored)
 
 
-# claude-mem: what a model wrote of sessions, in 13.15 and before
+# claude-mem, up to 13.15: what a model wrote about sessions
 
 
 def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
-    """The observations and the summaries. Prompts are left out: they have no answers, and transcripts do."""
+    """Yield observations and summaries, but no prompts: they have no answers, unlike those of transcripts."""
     sessions = {_session(row): _content_session(row) for row in rows_of(database, "sdk_sessions")}
     for row in rows_of(database, "observations", required=True):
-        said = string(row.get("narrative")) or string(row.get("text")) or string(row.get("subtitle"))
+        narrative = string(row.get("narrative")) or string(row.get("text")) or string(row.get("subtitle"))
         points = "\n".join(f"- {each}" for each in strings(row.get("facts")))
-        content = paragraphs(string(row.get("title")), said, points)
+        content = paragraphs(string(row.get("title")), narrative, points)
         tags = tags_of(string(row.get("type")), *strings(row.get("concepts")))
         files = list(dict.fromkeys([*strings(row.get("files_modified")), *strings(row.get("files_read"))]))
         yield replace(
@@ -84,12 +83,12 @@ def _claude_mem_fact(row: Fields, kind: str, sessions: Mapping[str, str]) -> Fac
 
 
 def _session(row: Fields) -> str:
-    """Their id of a session, by the column's name of now or of older versions."""
+    """Return claude-mem's id of a session, from the column of current or of older versions."""
     return string(row.get("memory_session_id")) or string(row.get("sdk_session_id"))
 
 
 def _content_session(row: Fields) -> str:
-    """The host's id of a session."""
+    """Return the host's id of a session, from the column of current or of older versions."""
     return string(row.get("content_session_id")) or string(row.get("claude_session_id"))
 
 
@@ -110,7 +109,7 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
             )
 
 
-# mem0: its history, because its vectors may lie in any store
+# mem0: its history, because its vectors may be in any store
 
 
 def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
@@ -118,24 +117,24 @@ def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
     for row in rows_of(database, "history", required=True):
         versions.setdefault(string(row["memory_id"]), []).append(row)
     for memory_id, rows in versions.items():
-        rows.sort(key=lambda row: seconds(_held_since(row)) or 0.0)
+        rows.sort(key=lambda row: seconds(_set_at(row)) or 0.0)
         last = rows[-1]
         if last.get("event") == "DELETE" or last.get("is_deleted"):
             continue
-        values = [(string(row.get("new_memory")), _held_since(row)) for row in rows]
-        *earlier, (content, since) = [value for value in values if value[0].strip()] or [("", None)]
+        values = [(string(row.get("new_memory")), _set_at(row)) for row in rows]
+        *earlier, (content, updated_at) = [value for value in values if value[0].strip()] or [("", None)]
         yield Fact(
             "mem0",
             memory_id,
             content,
             created_at=instant(rows[0].get("created_at")),
-            updated_at=since,
+            updated_at=updated_at,
             earlier=tuple((value[:LONGEST], at) for value, at in earlier),
             metadata=flattened({"actor": last.get("actor_id"), "role": last.get("role")}),
         )
 
 
-def _held_since(row: Fields) -> str | None:
+def _set_at(row: Fields) -> str | None:
     return instant(row.get("updated_at")) or instant(row.get("created_at"))
 
 
@@ -159,7 +158,7 @@ def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.tim
             string(row["content"]),
             created_at=instant(row.get("created_at")),
             updated_at=instant(row.get("updated_at")),
-            # its hook tags a turn with the project, and nothing else
+            # its hook tags a turn with the project only
             project=tags[0] if tags and source.startswith("hook:") else None,
             session_id=string(metadata.get("session_id")) or None,
             tags=tags_of(*tags),
@@ -174,7 +173,7 @@ _MEMORY_FILE = re.compile(r"MEMORY_FILE_PATH[\"']?\s*[:=]\s*(?:\"((?:[^\"\\\n]|\
 
 
 def _server_memory_places(machine: Machine) -> Iterator[str]:
-    """The files that its variable names, here or in a host's configuration, and those next to the package."""
+    """Yield the files named by its variable, here or in a host's configuration, and those in its package."""
     yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
     configurations = [
         machine.path("{claude_json}"),
@@ -204,33 +203,33 @@ def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
-    """One fact an observation and a relation. It keeps no times: all are as old as the file's last change."""
+    """Yield a fact for each observation and relation; they have no times, so the file's counts."""
     for raw in disk.lines(path):
         entry = embedded(raw)
         if entry.get("type") == "entity":
-            said = [f"{entry.get('name')}: {each}" for each in strings(entry.get("observations"))]
+            contents = [f"{entry.get('name')}: {each}" for each in strings(entry.get("observations"))]
             tags = tags_of(string(entry.get("entityType")))
         elif entry.get("type") == "relation":
             verb = string(entry.get("relationType")).replace("_", " ")
-            said, tags = [f"{entry.get('from')} {verb} {entry.get('to')}"], ("relation",)
+            contents, tags = [f"{entry.get('from')} {verb} {entry.get('to')}"], ("relation",)
         else:
             continue
         facts = (
-            Fact("server-memory", digest(each), each, created_at=instant(at), tags=tags) for each in said
+            Fact("server-memory", digest(each), each, created_at=instant(at), tags=tags) for each in contents
         )
-        yield from fitting(facts)
+        yield from storable_facts(facts)
 
 
 # basic-memory: notes in Markdown
 
-# `- [category] text #tag (context)`, which is neither a task nor a link
+# `- [category] text #tag (context)`, but no task and no link
 _OBSERVATION = re.compile(r"\s*[-*] \[(?![ xX-]\])([^\[\]()\n]+)\] (.+)")
 _HASHTAG = re.compile(r"(?<!\S)#([^\s#]+)")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 
 
 def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """A note; or the notes of every project in a configuration. The default project has no name here."""
+    """List a note, or the notes of every project in a configuration; the default project counts as none."""
     if not path.endswith(".json"):
         yield Stored("basic-memory", path, at, partial(_basic_memory, path, at, None))
         return
@@ -243,7 +242,7 @@ def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
-    """One fact an observation, and one of all the rest of a note."""
+    """Yield a fact for each observation, and one for the rest of a note."""
     front, body = _front_matter(read_regular(path, _MAX_NOTE).decode("utf-8", "replace"))
     title = "".join(front.get("title", ())) or os.path.basename(path).removesuffix(".md")
     tags = [tag.lstrip("#") for tag in front.get("tags", ())]
@@ -264,7 +263,7 @@ def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
             rest.append(line)
             continue
         category, text = observation[1].strip(), observation[2].strip()
-        yield from fitting(
+        yield from storable_facts(
             [
                 replace(
                     note,
@@ -277,31 +276,33 @@ def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
     if any(line.strip() and not line.startswith("#") for line in rest):
         text = "\n".join(rest).strip()
         whole = text if title in text.partition("\n")[0] else f"{title}\n\n{text}"
-        yield from fitting([replace(note, content=whole, tags=tags_of(*tags))])
+        yield from storable_facts([replace(note, content=whole, tags=tags_of(*tags))])
 
 
 def _front_matter(text: str) -> tuple[dict[str, list[str]], str]:
-    """The fields at the head of a note, each as the list of its values, and what follows."""
+    """Return the fields at the head of a note, each as a list of values, and the text after them."""
     head = _FRONT_MATTER.match(text)
     fields: dict[str, list[str]] = {}
     name = ""
     for line in head[1].splitlines() if head else ():
         if line.lstrip().startswith("- "):
-            fields.setdefault(name, []).append(_bare(line.lstrip()[2:]))
+            fields.setdefault(name, []).append(_unquoted(line.lstrip()[2:]))
         elif ":" in line and not line[:1].isspace():
             name, _, value = (part.strip() for part in line.partition(":"))
             is_list = value.startswith("[") or (name == "tags" and "," in value)
-            fields[name] = [_bare(each) for each in (value.strip("[]").split(",") if is_list else [value])]
+            fields[name] = [
+                _unquoted(each) for each in (value.strip("[]").split(",") if is_list else [value])
+            ]
     return {name: list(filter(None, values)) for name, values in fields.items()}, text[
         head.end() if head else 0 :
     ]
 
 
-def _bare(text: str) -> str:
+def _unquoted(text: str) -> str:
     return text.strip().strip("'\"")
 
 
-# MemPalace: the drawers of its palace, which Chroma keeps in SQLite
+# MemPalace: the drawers of its palace, which Chroma stores in SQLite
 
 _DRAWERS = """
     SELECT e.id, e.embedding_id, m.key, m.string_value, m.int_value, m.float_value
@@ -324,7 +325,7 @@ def _mempalace_places(machine: Machine) -> Iterator[str]:
 
 
 def _mempalace_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """The transcripts that conversations were made of, as far as they exist, and then the palace."""
+    """List the existing transcripts of its conversations, and then the palace."""
     originals: set[str] = set()
     for drawer in _drawers(disk.database(path)):
         source = string(drawer.get("source_file"))
@@ -339,22 +340,22 @@ def _mempalace_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
     for drawer in _drawers(disk.database(path)):
         if drawer.get("room") != "_registry" and drawer.get("source_file") not in originals:
-            told = ("source_file", "chunk_index", "added_by")
+            names = ("source_file", "chunk_index", "added_by")
             fact = Fact(
                 "mempalace",
                 string(drawer["id"]),
                 string(drawer.get("chroma:document")),
-                created_at=_local(drawer.get("authored_at")) or _local(drawer.get("filed_at")),
+                created_at=_local_time(drawer.get("authored_at")) or _local_time(drawer.get("filed_at")),
                 project=string(drawer.get("wing")) or None,
                 session_id=string(drawer.get("session_id")) or None,
                 tags=tags_of(string(drawer.get("room")), string(drawer.get("hall"))),
-                metadata=flattened({name: drawer[name] for name in told if name in drawer}),
+                metadata=flattened({name: drawer[name] for name in names if name in drawer}),
             )
-            yield from fitting([fact])
+            yield from storable_facts([fact])
 
 
 def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
-    """The entries of a palace, each with its id and its metadata."""
+    """Yield the entries of a palace, each with its id and metadata."""
     number, drawer = None, Fields()
     for row in database.execute(_DRAWERS):
         if row["id"] != number:
@@ -367,8 +368,8 @@ def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
         yield drawer
 
 
-def _local(value: object) -> str | None:
-    """A time as MemPalace writes it: in the machine's own zone if it names none."""
+def _local_time(value: object) -> str | None:
+    """Return a time of MemPalace, which is in the machine's own zone if it names none."""
     try:
         return datetime.fromisoformat(string(value)).astimezone().isoformat()
     except ValueError:

@@ -1,6 +1,6 @@
-"""The files in which hosts keep what they remember: where they are, whose they are, and the notes in them.
+"""Reads the files in which hosts keep their memories: finds them, their projects, and the notes in them.
 
-`hosts.json` names them. They are only read.
+`hosts.json` names the files. They are never changed.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from scrubjay.transcripts.json_lines import mapping, string
 MOST_FILES = 2_000  # of one host, the newest
 MOST_NOTES = 500  # of one file
 MAX_FILE = 2**20  # bytes; a host's own limits are far below
-_DEEP = 3  # folders below a place
-_HEAD = 200  # lines of a transcript in which it names its folder
+_MOST_DEPTH = 3  # most folders below a place
+_HEAD = 200  # lines at the beginning of a transcript that may name its folder
 _MARKDOWN = r".*\.md"
-THIS = socket.gethostname()[:100] or "here"  # the machine whose files these are
+THIS_MACHINE = socket.gethostname()[:100] or "here"  # the machine whose files these are
 STORES: dict[str, list[dict[str, Any]]] = {
     host: facts["memories"] for host, facts in HOSTS.items() if "memories" in facts
 }
 
 
 class MemoryFile(NamedTuple):
-    """A file of notes of a host: its last change, and the place in which it was found."""
+    """A host's file of notes, with its last change and the place in which it was found."""
 
     host: str
     path: str
@@ -55,44 +55,44 @@ class MemoryFile(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The source of facts from it."""
+        """The source of the facts in it."""
         return f"{self.host} memory"
 
 
 def memory_places(host: str, machine: Machine) -> list[tuple[str, dict[str, Any]]]:
-    """Return the places of a host's memory, in which `*` is any folder, with their descriptions."""
-    found = []
+    """Return the places of a host's memory, where `*` is any folder, with their descriptions."""
+    places = []
     for store in STORES.get(host, []):
         if "setting" in store:
-            found += [(path, store) for path in _set_place(store, machine)]
+            places += [(path, store) for path in _user_place(store, machine)]
         else:
-            found += [(path, store) for place in store["places"] for path in machine.paths(place)]
-    return found
+            places += [(path, store) for place in store["places"] for path in machine.paths(place)]
+    return places
 
 
 def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
     """Return the existing files of a host's memory, newest first."""
-    found: dict[str, MemoryFile] = {}
+    files_by_path: dict[str, MemoryFile] = {}
     for pattern, store in memory_places(host, machine):
         for place in glob.glob("*".join(map(glob.escape, pattern.split("*")))):
-            for path, at in files_below(place, partial(_fits, store, place), _DEEP):
+            for path, at in files_below(place, partial(_is_note_file, store, place), _MOST_DEPTH):
                 file = MemoryFile(host, path, at, place, store)
                 is_readable = path == capture.storable(path)
                 if is_readable and (store.get("of") != "project" or _stays_inside(file, machine)):
-                    found.setdefault(path, file)
-    return sorted(found.values(), key=lambda file: file.at, reverse=True)[:MOST_FILES]
+                    files_by_path.setdefault(path, file)
+    return sorted(files_by_path.values(), key=lambda file: file.at, reverse=True)[:MOST_FILES]
 
 
 def is_gone(path: str, patterns: list[str]) -> bool:
-    """Return True if a file was removed from one of these places, but not all that surrounds the place."""
+    """Return True if a file was removed from one of these places, whose parent folder still exists."""
     if os.path.lexists(path):
         return False
-    around = (
+    matching = (
         pattern
         for pattern in patterns
         if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(path, f"{pattern}/*")
     )
-    return any(os.path.isdir(os.path.dirname(pattern.partition("*")[0])) for pattern in around)
+    return any(os.path.isdir(os.path.dirname(pattern.partition("*")[0])) for pattern in matching)
 
 
 def kept_file(
@@ -100,32 +100,32 @@ def kept_file(
 ) -> dict[str, Any] | None:
     """Return the arguments of a `KeptMemoryFile`; None for a file that was written during a pause.
 
-    What belongs to an excluded folder is left out. `scope` is one for everything.
+    Notes about an excluded folder are left out. `scope`, if given, is the scope of all notes.
 
     Raises:
         OSError, ValueError: the file cannot be read.
     """
     if any(off <= file.at < on for off, on in pauses(kept_pauses(home), is_paused=policy.paused)):
         return None
-    found = list(islice(_notes(file), MOST_NOTES + 1))
+    all_notes = list(islice(_notes(file), MOST_NOTES + 1))
     entries: list[dict[str, Any]] = []
     redacted = left_out = 0
     with Disk(home.spool_tmp) as disk:
-        whole = _FOLDERS.get(file.store.get("of", ""), _no_folder)(file, machine, disk)
-    for note in found[:MOST_NOTES]:
-        folder = _folder_in(note) if file.store.get("of") == "text" else whole
-        where = scope or _scope(home, policy, file, folder)
-        if where is None:
+        file_folder = _FOLDERS.get(file.store.get("of", ""), _no_folder)(file, machine, disk)
+    for note in all_notes[:MOST_NOTES]:
+        folder = _folder_in(note) if file.store.get("of") == "text" else file_folder
+        note_scope = scope or _scope(home, policy, file, folder)
+        if note_scope is None:
             left_out += 1
             continue
         content, count = redact(capture.storable(note.content))
         redacted += count
-        entries += [_entry(file, note, where) | {"content": piece} for piece in pieces(content)]
+        entries += [_entry(file, note, note_scope) | {"content": piece} for piece in pieces(content)]
     return {
         "source": file.source,
         "path": file.path,
         "entries": entries,
-        "is_whole": not left_out and len(found) <= MOST_NOTES,
+        "is_whole": not left_out and len(all_notes) <= MOST_NOTES,
         "left_out": left_out,
         "redacted": redacted,
     }
@@ -134,27 +134,27 @@ def kept_file(
 def _notes(file: MemoryFile) -> Iterator[Note]:
     text = read_whole(file.path, MAX_FILE).decode("utf-8-sig", "replace")
     if file.path.endswith(".patch"):
-        added = (line[1:] for line in text.split("\n") if line.startswith("+"))
-        text = "\n".join("" if line.startswith("++ ") else line for line in added)
+        added_lines = (line[1:] for line in text.split("\n") if line.startswith("+"))
+        text = "\n".join("" if line.startswith("++ ") else line for line in added_lines)
     return notes(text, file.store.get("sections", ()))
 
 
 def _entry(file: MemoryFile, note: Note, scope: str) -> dict[str, Any]:
     kind = string(mapping(note.fields.get("metadata")).get("type")) or string(note.fields.get("type"))
     tags = [*([kind] if is_scope(kind) else []), *(["proposed"] if file.path.endswith(".patch") else [])]
-    about = {"section": note.section[:200], "topic": note.topic[:200]}
-    said = note.fields.get("updated_at") or note.fields.get("modified")
+    details = {"section": note.section[:200], "topic": note.topic[:200]}
+    updated_at = note.fields.get("updated_at") or note.fields.get("modified")
     return {
         "scope": scope,
-        "at": instant(str(said) if said else None) or instant(file.at),
+        "at": instant(str(updated_at) if updated_at else None) or instant(file.at),
         "tags": tags,
         "session_id": capture.storable(string(note.fields.get("thread_id")))[:200].strip() or None,
-        "metadata": {name: redact(capture.storable(value))[0] for name, value in about.items() if value},
+        "metadata": {name: redact(capture.storable(value))[0] for name, value in details.items() if value},
     }
 
 
 def _scope(home: Home, policy: capture.Policy, file: MemoryFile, folder: str | None) -> str | None:
-    """Return the scope of a note, as `scrubjay import` finds that of a session; None to leave it out."""
+    """Return the scope of a note, by the rules for sessions in `scrubjay import`; None to leave it out."""
     if "of" not in file.store:
         return USER_SCOPE
     if capture.may_be_excluded(policy, [folder] if folder else []):
@@ -163,9 +163,9 @@ def _scope(home: Home, policy: capture.Policy, file: MemoryFile, folder: str | N
 
 
 def _folder_in(note: Note) -> str | None:
-    """Return the folder for which Codex says that a note was made."""
-    found = re.search(r"\bcwd=([^;,]+)", string(note.fields.get("applies_to")))
-    folder = (found[1] if found else string(note.fields.get("cwd"))).strip().removeprefix("\\\\?\\")
+    """Return the folder that a note of Codex names."""
+    match = re.search(r"\bcwd=([^;,]+)", string(note.fields.get("applies_to")))
+    folder = (match[1] if match else string(note.fields.get("cwd"))).strip().removeprefix("\\\\?\\")
     return folder if os.path.isabs(folder) or is_elsewhere(folder) else None
 
 
@@ -173,21 +173,21 @@ def _no_folder(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
     return None
 
 
-def _around(file: MemoryFile, machine: Machine, disk: Disk | None = None) -> str | None:
+def _enclosing_project(file: MemoryFile, machine: Machine, disk: Disk | None = None) -> str | None:
     """Return the project whose folder the file is in."""
-    around = (folder for folder in machine.projects if file.path.startswith(os.path.join(folder, "")))
-    return max(around, key=len, default=None)
+    enclosing = (folder for folder in machine.projects if file.path.startswith(os.path.join(folder, "")))
+    return max(enclosing, key=len, default=None)
 
 
 def _stays_inside(file: MemoryFile, machine: Machine) -> bool:
-    """Return True if no link leads to a file outside the project, which may be a stranger's."""
-    folder = _around(file, machine) or os.sep
+    """Return True if no link leads out of the project, because a stranger may have made the project."""
+    folder = _enclosing_project(file, machine) or os.sep
     below = os.path.relpath(file.path, folder)
     return os.path.realpath(file.path) == os.path.join(os.path.realpath(folder), below)
 
 
 def _by_slug(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
-    """Return the project whose path, with a dash for each other character, is the name of the folder."""
+    """Return the project whose path is the folder's name, with dashes for all but letters and digits."""
     project = os.path.dirname(file.place)
 
     def fits(folder: str) -> bool:
@@ -205,33 +205,33 @@ def _by_slug(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
     return None
 
 
-def _of_gemini(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+def _by_gemini_project(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
     project = file.place.rpartition(f"{os.sep}memory")[0]
     return gemini_folder(os.path.join(project, "chats", "x"), disk)
 
 
-def _of_workspace(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+def _by_workspace(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
     return workspace_folder(disk, file.place.partition(f"{os.sep}memory-tool")[0])
 
 
 _FOLDERS: dict[str, Callable[[MemoryFile, Machine, Disk], str | None]] = {
     "slug": _by_slug,
-    "project": _around,
-    "gemini": _of_gemini,
-    "workspace": _of_workspace,
+    "project": _enclosing_project,
+    "gemini": _by_gemini_project,
+    "workspace": _by_workspace,
 }
 
 
-def _set_place(store: dict[str, Any], machine: Machine) -> Iterator[str]:
+def _user_place(store: dict[str, Any], machine: Machine) -> Iterator[str]:
     """Yield the folder that the user chose in the host's settings."""
     with suppress(OSError, ValueError):
         settings = mapping(parsed(read_whole(machine.path(store["settings"]), MAX_FILE)))
-        chosen = string(settings.get(store["setting"]))
-        place = machine.join(machine.user_home, chosen[2:]) if chosen.startswith("~/") else chosen
+        folder = string(settings.get(store["setting"]))
+        place = machine.join(machine.user_home, folder[2:]) if folder.startswith("~/") else folder
         if os.path.isabs(place):
             yield place.rstrip(os.sep)
 
 
-def _fits(store: dict[str, Any], place: str, path: str) -> bool:
+def _is_note_file(store: dict[str, Any], place: str, path: str) -> bool:
     below = path[len(place) :].replace(os.sep, "/").lstrip("/") or os.path.basename(path)
     return re.fullmatch(store.get("files", _MARKDOWN), below) is not None

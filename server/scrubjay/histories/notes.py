@@ -1,4 +1,4 @@
-"""The single notes in a Markdown file in which a host keeps what it remembers."""
+"""Splits a Markdown file of a host's memories into single notes."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any
 from scrubjay.text.front_matter import end_of_front_matter, front_matter
 
 _HEADING = re.compile(r"(#{1,6})\s+(.+)")
-_LABEL = re.compile(r"([A-Z][\w ,'-]{2,60}):")  # a line of its own above a list, as Codex writes it
+_LABEL = re.compile(r"([A-Z][\w ,'-]{2,60}):")  # a line above a list, as Codex writes it
 _LABEL_LEVEL = 7  # below every heading
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _FIELD = re.compile(r"([a-z_]{2,40}):\s+(\S.*)")
-_POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")  # of an index, to a file that is read itself
+_POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")  # an index entry; the file that it names is read itself
 _EMPTY = re.compile(r"[\W_]*(?:No entries yet[\W_]*)?")
 _TASKS = re.compile(r"(?: ?\[Task \d{1,3}\]){1,20}$")  # Codex's references to its own lists
 
 
 @dataclass(frozen=True)
 class Note:
-    """One note: its words, the heading above it, and the `name: value` lines above it in its chapter."""
+    """One note: its text, the heading above it, and the `name: value` lines above it in its chapter."""
 
     content: str
     section: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
-    topic: str = ""  # of a note that is a whole file with front matter
+    topic: str = ""  # the title of a note that is a whole file with front matter
 
 
 def notes(text: str, sections: Collection[str] = ()) -> Iterator[Note]:
     """Yield the notes of a Markdown file.
 
-    A file with front matter is one note; another has one in each item of a list and each paragraph. Of the
-    latter, only those below the headings `sections` are taken, if any are given.
+    A file with front matter is one note; in other files, each list item and each paragraph is a note. With
+    `sections`, only the notes of those files below these headings are returned.
 
     >>> [note.content for note in notes("## Build\\n- Use pnpm,\\n  not npm.\\n- [Index](a.md)\\n\\nShip.")]
     ['Use pnpm,\\nnot npm.', 'Ship.']
@@ -52,19 +52,21 @@ def notes(text: str, sections: Collection[str] = ()) -> Iterator[Note]:
 
 
 class _Reader:
-    """Collects lines to notes."""
+    """Joins lines into notes."""
 
     def __init__(self, sections: Collection[str]) -> None:
         self._sections = sections
-        self._wanted = 0  # the level of the wanted heading that we are below
+        self._wanted = 0  # the level of the wanted heading above the current line; 0 without one
         self._section = ""
         self._fields: dict[str, str] = {}
-        self._head: dict[str, str] | None = None  # the fields above the first heading, which hold everywhere
+        self._head: dict[str, str] | None = (
+            None  # the fields above the first heading, which apply to all notes
+        )
         self._lines: list[str] = []
         self._is_item = self._is_after_gap = self._is_code = False
 
     def read(self, line: str) -> Iterator[Note]:
-        """Read the next line, and yield the note that it ends."""
+        """Read the next line; yield the note that ends before it, if any."""
         words = line.strip()
         if self._is_code or words.startswith("```"):
             self._is_code ^= words.startswith("```")
@@ -86,11 +88,11 @@ class _Reader:
             self._lines = [words]
 
     def end(self) -> Iterator[Note]:
-        """Yield the note that was begun."""
+        """Yield the unfinished note, if any."""
         content = "\n".join(self._lines).strip()
         content = content[:-300] + _TASKS.sub("", content[-300:])
-        named = filter(None, map(_FIELD.fullmatch, self._lines))
-        self._fields.update((found[1], found[2]) for found in named)
+        field_matches = filter(None, map(_FIELD.fullmatch, self._lines))
+        self._fields.update((match[1], match[2]) for match in field_matches)
         is_wanted = not self._sections or self._wanted
         if is_wanted and not _EMPTY.fullmatch(content) and not _POINTER.match(content):
             yield Note(content, self._section, dict(self._fields))
@@ -110,7 +112,7 @@ class _Reader:
 
 
 def _without_comments(text: str) -> str:
-    """Remove HTML comments; one without an end stays, as in Markdown."""
+    """Remove HTML comments; a comment without an end stays, as in Markdown."""
     first, *others = text.split("<!--")
     parts = (each.partition("-->") for each in others)
     return first + "".join(rest if end else f"<!--{words}" for words, end, rest in parts)

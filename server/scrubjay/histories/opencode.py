@@ -1,4 +1,4 @@
-"""OpenCode's and Kilo's sessions: a database of sessions, messages and their parts, or such files."""
+"""Reads OpenCode's and Kilo's sessions: a database of sessions, messages and message parts, or files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 
 def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the sessions of a file of OpenCode, or of a host that is made of it."""
+    """List the sessions of a file of OpenCode, or of a fork."""
     if path.endswith(".json"):
         yield Stored(host, path, at, partial(_from_files, host, disk, path))
         return
@@ -24,8 +24,8 @@ def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
         names = columns(database, table)
         if not {"id", "time_updated"} <= names:
             continue
-        child = "WHERE parent_id IS NULL" if "parent_id" in names else ""
-        for row in database.execute(f"SELECT * FROM {table} {child}").fetchall():
+        condition = "WHERE parent_id IS NULL" if "parent_id" in names else ""
+        for row in database.execute(f"SELECT * FROM {table} {condition}").fetchall():
             changed = seconds(row["time_updated"]) or at
             yield Stored(host, path, changed, partial(_session, host, database, dict(row), read))
 
@@ -67,22 +67,22 @@ def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None
     parts = [each for each in dicts(parts) if not (each.get("synthetic") or each.get("ignored"))]
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
-        book.said(words(parts), message_id, None, instant(at))
+        book.add_prompt(words(parts), message_id, None, instant(at))
     elif message.get("role") == "assistant":
         for part in parts:
             if part.get("type") == "tool":
                 state, call_id = mapping(part.get("state")), part.get("callID") or part.get("id")
-                book.used(part.get("tool") or part.get("name"), state.get("input"), call_id)
-                book.returned(call_id, state.get("output") or state.get("error"))
-        book.answered(texts(parts))
+                book.add_tool_call(part.get("tool") or part.get("name"), state.get("input"), call_id)
+                book.add_tool_result(call_id, state.get("output") or state.get("error"))
+        book.add_answer(texts(parts))
         if mapping(message.get("error")).get("name") == "MessageAbortedError":
             book.interrupted()
 
 
 def _name(book: Book, title: object) -> None:
-    """Note a session's title; before its model writes one, the host has `New session - <time>`."""
+    """Note a session's title, unless it is `New session - <time>`, which precedes the model's title."""
     if not string(title).startswith(("New session - ", "Child session - ")):
-        book.titled(title)
+        book.set_title(title)
 
 
 def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
@@ -100,6 +100,6 @@ def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
 
 
 def _documents(disk: Disk, folder: str) -> list[Fields]:
-    """The JSON objects in a folder, in the order of their ids, which grow with time."""
+    """Return the JSON objects in a folder, in the order of their ids, which grow with time."""
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     return [mapping(disk.json(os.path.join(folder, name))) for name in names if name.endswith(".json")]

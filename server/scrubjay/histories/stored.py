@@ -1,4 +1,4 @@
-"""What the stores of other programs hold: sessions of turns, and facts; and how one is read."""
+"""Types for the stores of other programs: the sessions and facts in them, and how to read a store."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Fields = dict[str, Any]
 
-LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several
-_SECONDS = 1e11  # a number below it counts seconds since 1970, one above it milliseconds
+LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several facts
+_MOST_SECONDS = 1e11  # a number below it counts seconds since 1970, one above it milliseconds
 
 
 class Session(NamedTuple):
-    """The turns of one session, in order, each a dict as `transcripts.claude_code.turns` gives it.
+    """The turns of one session, in order, each a dict as `transcripts.claude_code.turns` returns it.
 
-    `folder` is that of the project, which may be gone by now; None if the store does not say. What a
-    turn says in its `folders` goes before it.
+    `folder` is the project's folder, which may no longer exist; None if the store does not name it. The
+    `folders` of a turn take precedence.
     """
 
     host: str
@@ -37,8 +37,8 @@ class Session(NamedTuple):
 class Fact:
     """A fact that another memory holds; the same `id` of the same `source` is the same fact at every import.
 
-    Times are ISO 8601, UTC if they have no zone. `earlier` are older values with the time since when each
-    held, oldest first. `folder` is that of the project, `project` a mere name of it. `metadata` is flat.
+    Times are ISO 8601, UTC if they have no zone. `earlier` has the older values, each with the time at which
+    it was set, oldest first. `folder` is the project's folder, `project` only its name. `metadata` is flat.
     """
 
     source: str
@@ -56,9 +56,9 @@ class Fact:
 
 
 class Stored(NamedTuple):
-    """Something in a store that is not read yet; `at` is when it was written last, in seconds since 1970.
+    """A session or facts in a store, not read yet; `at` is the last change, in seconds since 1970.
 
-    `read` raises OSError, ValueError, LookupError or sqlite3.Error where it cannot be read.
+    `read` raises OSError, ValueError, LookupError or sqlite3.Error if they cannot be read.
     """
 
     host: str
@@ -68,11 +68,11 @@ class Stored(NamedTuple):
 
 
 class History(NamedTuple):
-    """How the store of one program is read.
+    """How to read the store of one program.
 
-    `places` are the files and folders where it may lie on a machine; a file below them (at most `deep`
-    folders down) whose path `fits` is one of its own. `stored` lists what such a file holds, given when it
-    was written last; it raises what `Stored.read` does.
+    `places` returns the files and folders where the store may be; a file in them (at most `deep` folders
+    down) belongs to the store if its path `fits`. `stored` lists the contents of such a file, given its path
+    and last change; it raises what `Stored.read` does.
     """
 
     host: str
@@ -82,15 +82,15 @@ class History(NamedTuple):
     deep: int = 20
 
 
-def keyed(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Fields]]:
-    """Give each turn of a session its key: the host's, else one of its words that stays the same."""
-    times: dict[str, int] = {}
+def with_keys(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Fields]]:
+    """Pair each turn of a session with its key: the host's, else a stable one made from its words."""
+    occurrences: dict[str, int] = {}
     pairs = []
     for turn in turns:
         words = "\n\n".join(turn["prompts"]) or turn["assistant"]
-        times[words] = times.get(words, 0) + 1
+        occurrences[words] = occurrences.get(words, 0) + 1
         digest = hashlib.sha256(
-            f"{session_id}\n{times[words]}\n{words}".encode("utf-8", "replace")
+            f"{session_id}\n{occurrences[words]}\n{words}".encode("utf-8", "replace")
         ).hexdigest()
         key = turn["prompt_id"] or turn["uuid"]
         pairs.append((key if key and len(key) <= 200 else f"h-{digest[:32]}", turn))
@@ -98,18 +98,18 @@ def keyed(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Fields]]:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut a text into facts, where a paragraph, line or word ends; none for a text without words."""
-    text, found = text.strip(), []
+    """Cut a text into contents of facts, at the end of a paragraph, line or word; an empty text has none."""
+    text, parts = text.strip(), []
     while len(text) > LONGEST:
         ends = (text.rfind(mark, 1, LONGEST) for mark in ("\n\n", "\n", " "))
         cut = next((at for at in ends if at > 0), LONGEST)
-        found.append(text[:cut].strip())
+        parts.append(text[:cut].strip())
         text = text[cut:].strip()
-    return [*found, text] if text else found
+    return [*parts, text] if text else parts
 
 
 def texts(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
-    """The text of a message: a string, or the blocks of these types in a list, a blank line between."""
+    """Return the text of a message: a string, or the blocks of these types, with blank lines between them."""
     if isinstance(content, str):
         return content
     blocks = (string(each.get("text")) for each in dicts(content) if each.get("type") in kinds)
@@ -117,22 +117,22 @@ def texts(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
 
 
 def seconds(value: object) -> float | None:
-    """A time as hosts write it: ISO 8601, or seconds or milliseconds since 1970; None for anything else."""
+    """Parse a time of a host: ISO 8601, or seconds or milliseconds since 1970; None for anything else."""
     if isinstance(value, str):
         try:
-            moment = datetime.fromisoformat(value.strip())
+            time = datetime.fromisoformat(value.strip())
         except ValueError:
             return None
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e15:
         return None
-    return float(value) if value < _SECONDS else value / 1000
+    return float(value) if value < _MOST_SECONDS else value / 1000
 
 
 def instant(value: object) -> str | None:
-    """A time as hosts write it, as ISO 8601 in UTC."""
-    since = seconds(value)
+    """Convert a time of a host to ISO 8601 in UTC; None for anything else."""
+    timestamp = seconds(value)
     try:
-        return None if since is None else datetime.fromtimestamp(since, UTC).isoformat()
+        return None if timestamp is None else datetime.fromtimestamp(timestamp, UTC).isoformat()
     except (ValueError, OverflowError, OSError):
         return None

@@ -1,4 +1,4 @@
-"""All histories, in the order in which they are offered."""
+"""Lists all histories, in the order in which users see them."""
 
 from scrubjay.histories import hosts, memories
 

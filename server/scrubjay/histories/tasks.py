@@ -1,4 +1,4 @@
-"""The tasks of Cline, and of Roo and Kilo, which were made of it: a file of messages, and one about them."""
+"""Reads the tasks of Cline and its forks Roo and Kilo: a file of messages, and a file about them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 _LEGACY = "api_conversation_history.json"
 _MODERN = ".messages.json"
-# In which a host puts what the user says.
-_SAID = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
+# The tags in which a host puts what the user says.
+_USER_TEXT = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
 _ANSWER = re.compile(r"<(result)>")
 _THOUGHT = re.compile(r"<(thinking)>")
-# What a host adds to what the user says, and the calls of tools that older models wrote into their text.
+# What a host adds to the user's text, and calls of tools, which older models wrote into their answers.
 _NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>")
 _CALL = re.compile(r"<([a-z]+(?:_[a-z]+)+)>")
 _COMMAND = re.compile(r"<(command)>")
@@ -27,7 +27,7 @@ _CLOSING = re.compile(r"</([a-z_]+)>")
 
 
 def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """Name the task of a file."""
+    """List the task of a file."""
     read = _legacy if path.endswith(_LEGACY) else _modern
     yield Stored(host, path, at, partial(read, host, disk, path))
 
@@ -44,8 +44,8 @@ def _modern(host: str, disk: Disk, path: str) -> list[Session]:
 
 def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
     task, tasks = os.path.split(os.path.dirname(path))[::-1]
-    listed = _items(disk, os.path.join(os.path.dirname(tasks), "state", "taskHistory.json")).get(task, {})
-    about = {**listed, **_neighbour(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
+    list_item = _items(disk, os.path.join(os.path.dirname(tasks), "state", "taskHistory.json")).get(task, {})
+    about = {**list_item, **_neighbour(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
     folder = string(about.get("workspace")) or string(about.get("cwdOnTaskInitialization"))
     at = int(task) if task.isdecimal() and len(task) < 16 else about.get("ts")
     return [_session(host, task, folder, disk.json(path), at)]
@@ -57,35 +57,35 @@ def _session(host: str, session_id: str, folder: str, messages: object, began: o
         content, at = message.get("content"), message.get("ts") or began
         blocks = dicts(content)
         if message.get("role") == "user":
-            _asked(book, content, message.get("id"), at)
+            _add_prompt(book, content, message.get("id"), at)
         elif message.get("role") == "assistant":
             answer = texts(content)
             results = [element.inner for element in _elements(_ANSWER, answer)]
             for block in blocks:
                 if block.get("type") == "tool_use":
                     inputs = mapping(block.get("input"))
-                    book.used(block.get("name"), inputs)
+                    book.add_tool_call(block.get("name"), inputs)
                     results += filter(None, [string(inputs.get("result"))])
             for call in _elements(_CALL, answer):
                 command = next((each.inner for each in _elements(_COMMAND, call.inner)), None)
-                book.used(call.name, {"command": command})
-            said = _without(_CALL, _without(_THOUGHT, answer)).strip()
-            book.answered("\n\n".join(filter(None, [said, *(each.strip() for each in results)])))
+                book.add_tool_call(call.name, {"command": command})
+            text = _without(_CALL, _without(_THOUGHT, answer)).strip()
+            book.add_answer("\n\n".join(filter(None, [text, *(each.strip() for each in results)])))
     return Session(host, session_id, folder or None, book.close())
 
 
-def _asked(book: Book, content: object, key: object, at: object) -> None:
-    """Take what the user says in a message; most messages are results of tools."""
-    tools = any(block.get("type") == "tool_result" for block in dicts(content))
-    inner = [texts(block.get("content")) for block in dicts(content) if block.get("type") == "tool_result"]
-    text = _without(_NOTES, "\n\n".join([texts(content), *inner])).strip()
-    said = [element.inner.strip() for element in _elements(_SAID, text)]
-    if said:
-        book.said("\n\n".join(said), key, None, instant(at))
-    elif text and not tools and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
-        book.said(text, key, None, instant(at))
-    elif not text and not tools:
-        book.said(words(content), key, None, instant(at))
+def _add_prompt(book: Book, content: object, key: object, at: object) -> None:
+    """Record what the user says in a message; most messages are results of tools."""
+    has_results = any(block.get("type") == "tool_result" for block in dicts(content))
+    results = [texts(block.get("content")) for block in dicts(content) if block.get("type") == "tool_result"]
+    text = _without(_NOTES, "\n\n".join([texts(content), *results])).strip()
+    user_texts = [element.inner.strip() for element in _elements(_USER_TEXT, text)]
+    if user_texts:
+        book.add_prompt("\n\n".join(user_texts), key, None, instant(at))
+    elif text and not has_results and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
+        book.add_prompt(text, key, None, instant(at))
+    elif not text and not has_results:
+        book.add_prompt(words(content), key, None, instant(at))
 
 
 class _Element(NamedTuple):
@@ -96,9 +96,9 @@ class _Element(NamedTuple):
 
 
 def _elements(opening: re.Pattern[str], text: str) -> Iterator[_Element]:
-    """Find the elements with such a tag, in order; one inside another belongs to the outer one.
+    """Yield the elements with such a tag, in order; an element inside another is not yielded itself.
 
-    A tag that is never closed is passed over without a search for its end, so that many of them cost little.
+    A tag that is never closed is skipped without a search for its end, so that many of them cost little.
     """
     last = {tag[1]: tag.start() for tag in _CLOSING.finditer(text)}
     at = 0
@@ -111,11 +111,11 @@ def _elements(opening: re.Pattern[str], text: str) -> Iterator[_Element]:
 
 
 def _without(opening: re.Pattern[str], text: str) -> str:
-    kept, end = [], 0
+    parts, end = [], 0
     for element in _elements(opening, text):
-        kept.append(text[end : element.start])
+        parts.append(text[end : element.start])
         end = element.end
-    return "".join(kept) + text[end:]
+    return "".join(parts) + text[end:]
 
 
 def _neighbour(disk: Disk, path: str) -> Fields:

@@ -1,6 +1,6 @@
-"""Sessions that hosts keep as files of JSON lines, one session a file: where they lie, and whose they are.
+"""Reads sessions that hosts store as JSON lines, one session per file, and finds each one's id and folder.
 
-What the lines say is read by `transcripts.formats`, as hooks and the engine read it.
+`transcripts.formats` reads the lines themselves, as it does for hooks and the engine.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from scrubjay.histories.stored import Fields, Session, Stored
 from scrubjay.transcripts.formats import turns
 from scrubjay.transcripts.json_lines import mapping, string
 
-_HEAD = 200  # lines at the beginning of a file in which it says whose it is
+_HEAD = 200  # lines at the beginning of a file that name its session and folder
 
 
 class _About(NamedTuple):
-    """Which session a file holds, and its project's folder; None where the file does not say."""
+    """The id of the session in a file, and its project's folder; None if the file does not name it."""
 
     id: str | None
     folder: str | None
 
 
-# From the first objects of a file, and its path; None for a session of a subagent.
+# Takes the first objects of a file, its path and the disk; returns None for a session of a subagent.
 _Reader = Callable[[Sequence[Fields], str, Disk], "_About | None"]
 
 
 def _in_lines(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """The session and folder that lines name, as Claude Code's and Qwen's do."""
+    """Return the session and folder that lines name, as those of Claude Code and Qwen Code do."""
     folder = next(filter(None, (string(each.get("cwd")) for each in head)), None)
     session_id = next(filter(None, (string(each.get("sessionId")) for each in head)), None)
     return _About(session_id, folder)
@@ -46,8 +46,8 @@ def _codex(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     meta = metas[0] if metas else {}
     if "subagent" in mapping(meta.get("source")):
         return None
-    named = re.search(r"rollout-.{19}-(.+?)\.jsonl", os.path.basename(path))
-    session_id = string(meta.get("id")) or string(meta.get("session_id")) or (named[1] if named else None)
+    file_id = re.search(r"rollout-.{19}-(.+?)\.jsonl", os.path.basename(path))
+    session_id = string(meta.get("id")) or string(meta.get("session_id")) or (file_id[1] if file_id else None)
     contexts = [payload for kind, payload in payloads if kind == "turn_context"]
     folders = (string(each.get("cwd")) for each in (*metas, *contexts))
     return _About(session_id, next(filter(None, folders), None))
@@ -60,32 +60,32 @@ def _copilot(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
 
 
 def _gemini(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    about = head[0] if head else {}
-    if about.get("kind", "main") != "main":
+    first = head[0] if head else {}
+    if first.get("kind", "main") != "main":
         return None
-    directories = about.get("directories")
-    named = string(directories[0]) if isinstance(directories, list) and directories else ""
-    return _About(string(about.get("sessionId")) or None, named or gemini_folder(path, disk))
+    directories = first.get("directories")
+    folder = string(directories[0]) if isinstance(directories, list) and directories else ""
+    return _About(string(first.get("sessionId")) or None, folder or gemini_folder(path, disk))
 
 
 def gemini_folder(path: str, disk: Disk) -> str | None:
-    """The project of `tmp/<name>/chats/<file>`: named in a file next to it, or in the list of projects."""
+    """Return the project of `tmp/<name>/chats/<file>`, from `.project_root` or from the list of projects."""
     project = os.path.dirname(os.path.dirname(path))
     try:
         with open(os.path.join(project, ".project_root"), encoding="utf-8") as file:
             return file.read(4096).strip() or None
     except (OSError, ValueError):
         pass
-    listed = disk.object(os.path.join(os.path.dirname(os.path.dirname(project)), "projects.json"))
+    projects = disk.object(os.path.join(os.path.dirname(os.path.dirname(project)), "projects.json"))
     name = os.path.basename(project)
-    for folder, short in mapping(listed.get("projects")).items():
+    for folder, short in mapping(projects.get("projects")).items():
         if name in (short, hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest()):
             return str(folder)
     return None
 
 
 def _cursor(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """A chat of Cursor's command line, whose folder is named in a file next to its other store."""
+    """Return the id and folder of a chat of Cursor's command line; its `meta.json` has the folder."""
     if f"{os.sep}subagents{os.sep}" in path:
         return None
     chat = os.path.basename(path).removesuffix(".jsonl")
@@ -102,20 +102,22 @@ def _antigravity(head: Sequence[Fields], path: str, disk: Disk) -> _About | None
 
 
 def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """A session of Kiro's editor or command line, with a file about it next to it."""
+    """Return the id and folder of a session of Kiro's editor or command line, from a file next to it."""
     folder, name = os.path.split(path)
-    of_editor = name == "messages.jsonl"
-    neighbour = os.path.join(folder, "session.json") if of_editor else f"{path.removesuffix('.jsonl')}.json"
+    is_from_editor = name == "messages.jsonl"
+    neighbour = (
+        os.path.join(folder, "session.json") if is_from_editor else f"{path.removesuffix('.jsonl')}.json"
+    )
     about = disk.object(neighbour)
     paths = about.get("workspacePaths")
-    place = string(paths[0]) if isinstance(paths, list) and paths else string(about.get("cwd"))
+    project = string(paths[0]) if isinstance(paths, list) and paths else string(about.get("cwd"))
     session_id = string(about.get("id")) or string(about.get("session_id"))
-    default = os.path.basename(folder) if of_editor else name.removesuffix(".jsonl")
-    return _About(session_id or default, place or None)
+    default = os.path.basename(folder) if is_from_editor else name.removesuffix(".jsonl")
+    return _About(session_id or default, project or None)
 
 
 def _reader(about: _Reader) -> Callable[[str, Disk, str, float], Iterator[Stored]]:
-    """Return what lists the session of a file, whose first lines `about` understands."""
+    """Return a function that lists the session of a file; `about` reads its first lines."""
 
     def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
         yield Stored(host, path, at, partial(_sessions, host, about, disk, path))
@@ -128,16 +130,16 @@ def _sessions(host: str, about: _Reader, disk: Disk, path: str) -> list[Session]
     session = about([embedded(line) for line in islice(lines, _HEAD)], path, disk)
     if session is None:
         return []
-    named = session.id or os.path.basename(path).partition(".")[0]
+    file_session_id = session.id or os.path.basename(path).partition(".")[0]
     sessions: dict[str, list[Fields]] = {}
     for turn in turns(lines, host):
-        # A session that went on under a new id begins with copies of the older one's lines.
-        sessions.setdefault(turn["session_id"] or named, []).append(turn)
+        # A session that continues under a new id begins with copies of the older session's lines.
+        sessions.setdefault(turn["session_id"] or file_session_id, []).append(turn)
     return [Session(host, session_id, session.folder, turns) for session_id, turns in sessions.items()]
 
 
 def _lines(disk: Disk, path: str) -> list[bytes]:
-    """The lines of a file; of a document, as older Geminis wrote it, the lines that say the same."""
+    """Return the lines of a file; the documents of older Geminis are converted to such lines."""
     if not path.endswith(".json"):
         return list(disk.lines(path))
     import json

@@ -1,4 +1,4 @@
-"""The chats of VS Code's Copilot: a JSON document a session, or the log of its changes."""
+"""Reads the chats of VS Code's Copilot: for each session a JSON document, or the log of its changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "vscode"
 _FOLDERS = ("chatSessions", "emptyWindowChatSessions")
-_SET, _PUSH, _DELETE = 1, 2, 3  # kinds of changes; 0 is the whole
+_SET, _PUSH, _DELETE = 1, 2, 3  # kinds of changes; 0 sets the whole document
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """Name the session of a file."""
+    """List the session of a file."""
     yield Stored(HOST, path, at, partial(_session, disk, path))
 
 
@@ -28,9 +28,9 @@ def _session(disk: Disk, path: str) -> list[Session]:
     book = Book()
     for request in dicts(document.get("requests")):
         message = request.get("message")
-        said = string(mapping(message).get("text")) if isinstance(message, dict) else string(message)
-        book.said(
-            said,
+        prompt = string(mapping(message).get("text")) if isinstance(message, dict) else string(message)
+        book.add_prompt(
+            prompt,
             request.get("requestId"),
             None,
             instant(request.get("timestamp") or document.get("creationDate")),
@@ -42,23 +42,23 @@ def _session(disk: Disk, path: str) -> list[Session]:
                 pieces.append(part)
             elif isinstance(part, dict) and part.get("kind") == "toolInvocationSerialized":
                 command = mapping(mapping(part.get("toolSpecificData")).get("commandLine"))
-                book.used(part.get("toolId"), {"command": command.get("original")})
+                book.add_tool_call(part.get("toolId"), {"command": command.get("original")})
             elif isinstance(part, dict) and part.get("kind") is None:
                 value = part.get("value")
                 pieces.append(
                     string(mapping(value).get("value")) if isinstance(value, dict) else string(value)
                 )
-        book.answered("".join(pieces))
+        book.add_answer("".join(pieces))
         if request.get("isCanceled") is True:
             book.interrupted()
-    book.titled(document.get("customTitle"))
+    book.set_title(document.get("customTitle"))
     session_id = string(document.get("sessionId")) or os.path.basename(path).rpartition(".")[0]
     folder = workspace_folder(disk, os.path.dirname(path)) or folder_of(document.get("workingDirectory"))
     return [Session(HOST, session_id, folder, book.close())]
 
 
 def _replayed(lines: Iterable[bytes]) -> Any:
-    """The document after the changes of a log; one that fits nowhere, or is half written, is passed over."""
+    """Return the document after the changes of a log; invalid and incomplete changes are skipped."""
     document: Any = {}
     for line in lines:
         try:
@@ -73,8 +73,8 @@ def _replayed(lines: Iterable[bytes]) -> Any:
 
 
 def _change(document: Any, entry: Fields) -> None:
-    *way, last = entry["k"]
-    for step in way:
+    *path, last = entry["k"]
+    for step in path:
         document = document[step]
     kind, value = entry.get("kind"), entry.get("v")
     if kind == _SET:

@@ -1,4 +1,4 @@
-"""The threads of Zed's own agent: a database of documents, most of them compressed."""
+"""Reads the threads of Zed's own agent: a database of documents, most of them compressed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "zed"
-_COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
+_COLUMNS = {
+    "id",
+    "updated_at",
+    "created_at",
+    "folder_paths",
+    "parent_id",
+}  # old databases lack the last three
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the threads of a database, without subagents."""
+    """List the threads of a database, without those of subagents."""
     database = disk.database(path)
-    shown = sorted(columns(database, "threads") & _COLUMNS)
-    if not {"id", "updated_at"} <= set(shown):
+    selected = sorted(columns(database, "threads") & _COLUMNS)
+    if not {"id", "updated_at"} <= set(selected):
         return
-    for row in map(dict, database.execute(f"SELECT rowid, {', '.join(shown)} FROM threads").fetchall()):
+    for row in map(dict, database.execute(f"SELECT rowid, {', '.join(selected)} FROM threads").fetchall()):
         if not row.get("parent_id"):
             yield Stored(HOST, path, seconds(row["updated_at"]) or at, partial(_thread, disk, database, row))
 
@@ -37,7 +43,7 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
     book = Book()
     for message in messages if isinstance(messages, list) else []:
         _say(book, mapping(message), began)
-    book.titled(document.get("title") or document.get("summary"))
+    book.set_title(document.get("title") or document.get("summary"))
     folder = string(row.get("folder_paths")).partition("\n")[0]
     return [Session(HOST, str(row["id"]), folder or None, book.close())]
 
@@ -45,18 +51,18 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
 def _say(book: Book, message: Fields, at: object) -> None:
     user, agent = mapping(message.get("User")), mapping(message.get("Agent"))
     if user:
-        book.said(
+        book.add_prompt(
             _texts(user.get("content")) or words(user.get("content")), user.get("id"), None, instant(at)
         )
     elif agent:
         for block in dicts(agent.get("content")):
             use = mapping(block.get("ToolUse"))
-            book.used(use.get("name"), use.get("input"))
-        book.answered(_texts(agent.get("content")))
+            book.add_tool_call(use.get("name"), use.get("input"))
+        book.add_answer(_texts(agent.get("content")))
     elif message.get("role") == "user":  # before 0.3.0
-        book.said(texts(message.get("segments")), None, None, instant(at))
+        book.add_prompt(texts(message.get("segments")), None, None, instant(at))
     elif message.get("role") == "assistant":
-        book.answered(texts(message.get("segments")))
+        book.add_answer(texts(message.get("segments")))
 
 
 def _texts(content: Any) -> str:

@@ -1,4 +1,4 @@
-"""What hosts themselves keep about Scrubjay: its plugins, their copies, and approvals of its hooks."""
+"""Reads what hosts themselves store about Scrubjay: plugins, copies of plugins, and approvals of hooks."""
 
 import os
 from typing import Any, NamedTuple
@@ -9,11 +9,11 @@ from scrubjay.hosts.entries import JSON, TOML, Entry, Format, at, ours, parsed, 
 from scrubjay.hosts.machine import Machine
 
 _CLAUDE_SETTINGS = "{claude}/settings.json"
-_OURS = "scrubjay@"  # followed by the plugin's marketplace
+_OURS = "scrubjay@"  # the start of a plugin's name; its marketplace follows
 
 
 class Plugin(NamedTuple):
-    """An enabled plugin of ours, which brings server and hooks: its name, and the host's copy of it."""
+    """An enabled plugin of ours, which brings server and hooks; `folder` is the host's copy of it."""
 
     name: str
     folder: str
@@ -21,7 +21,7 @@ class Plugin(NamedTuple):
 
 def _codex_unapproved(machine: Machine) -> list[str]:
     path = machine.path("{codex}/config.toml")
-    waiting = []
+    unapproved = []
     try:
         states = at(parsed(read(path), TOML, path), ("hooks", "state"))
         keys = _codex_keys(machine)
@@ -30,8 +30,8 @@ def _codex_unapproved(machine: Machine) -> list[str]:
     for event, key in keys:
         state = at(states, (key,))
         if not isinstance(state, dict) or "trusted_hash" not in state or state.get("enabled") is False:
-            waiting.append(event)
-    return waiting
+            unapproved.append(event)
+    return unapproved
 
 
 def _codex_approvals(machine: Machine) -> list[Change]:
@@ -41,19 +41,19 @@ def _codex_approvals(machine: Machine) -> list[Change]:
 
 
 def _codex_plugin_traces(machine: Machine) -> list[Change]:
-    """Return the entries that Codex added about our plugins, and about marketplaces that have no others."""
+    """Return the entries that Codex added about our plugins, and about the marketplace that has only ours."""
     file, names = machine.path("{codex}/config.toml"), [plugin.name for plugin in _codex_plugins(machine)]
-    ways = [("plugins", name) for name in names]
-    ways += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
-    return [Entry(file, TOML, way, None, "trace") for way in ways]
+    paths = [("plugins", name) for name in names]
+    paths += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
+    return [Entry(file, TOML, keys, None, "trace") for keys in paths]
 
 
 def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
-    """Return each event that has our hook, with Codex's key for it: its position in the file."""
+    """Return each event that has our hook, with Codex's key for the hook, its position in the file."""
     path = machine.path("{codex}/hooks.json")
     keys = []
-    for way in reversed(list(ours(parsed(read(path), JSON, path).get("hooks")))):
-        event, group, *_, handler = way
+    for handler_path in reversed(list(ours(parsed(read(path), JSON, path).get("hooks")))):
+        event, group, *_, handler = handler_path
         name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in str(event))[1:]
         keys.append((str(event), f"{path}:{name}:{group}:{handler}"))
     return keys
@@ -61,43 +61,43 @@ def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
 
 def _claude_plugins(machine: Machine) -> list[Plugin]:
     return [
-        Plugin(name, _cached(machine, "{claude}", name))
-        for name, on in _named(machine.path(_CLAUDE_SETTINGS), JSON, "enabledPlugins").items()
-        if on is True and name.startswith(_OURS)
+        Plugin(name, _cache_folder(machine, "{claude}", name))
+        for name, is_enabled in _members(machine.path(_CLAUDE_SETTINGS), JSON, "enabledPlugins").items()
+        if is_enabled is True and name.startswith(_OURS)
     ]
 
 
 def _codex_plugins(machine: Machine) -> list[Plugin]:
-    """A plugin is on unless its table says otherwise."""
+    """Return our enabled plugins; Codex enables a plugin unless its table says otherwise."""
     return [
-        Plugin(name, _cached(machine, "{codex}", name))
-        for name, state in _named(machine.path("{codex}/config.toml"), TOML, "plugins").items()
+        Plugin(name, _cache_folder(machine, "{codex}", name))
+        for name, state in _members(machine.path("{codex}/config.toml"), TOML, "plugins").items()
         if name.startswith(_OURS) and not (isinstance(state, dict) and state.get("enabled") is False)
     ]
 
 
 def _gemini_plugins(machine: Machine) -> list[Plugin]:
-    """Gemini records the source next to an extension, except one that `setup` installed."""
+    """Return our extension; Gemini writes an install file next to it, but not if `setup` installed it."""
     folder = machine.path("{gemini}/extensions/scrubjay")
     installed = os.path.exists(machine.join(folder, ".gemini-extension-install.json"))
     return [Plugin("scrubjay", folder)] if installed else []
 
 
-def _cached(machine: Machine, folder: str, plugin: str) -> str:
+def _cache_folder(machine: Machine, folder: str, plugin: str) -> str:
     name, _, market = plugin.partition("@")
     return machine.path(f"{folder}/plugins/cache/{market}/{name}")
 
 
-def _named(path: str, form: Format, key: str) -> dict[str, Any]:
+def _members(path: str, form: Format, key: str) -> dict[str, Any]:
     try:
-        held = parsed(read(path), form, path).get(key)
+        members = parsed(read(path), form, path).get(key)
     except ScrubjayError:
         return {}  # the caller that parses the file reports the error
-    return held if isinstance(held, dict) else {}
+    return members if isinstance(members, dict) else {}
 
 
 def _claude_plugin_traces(machine: Machine) -> list[Change]:
-    """Return what Claude Code added about our plugins, and about marketplaces that have no others."""
+    """Return the entries that Claude Code added about our plugins, and the marketplace that has only ours."""
     settings, folder = machine.path(_CLAUDE_SETTINGS), machine.path("{claude}/plugins")
     traces: list[Change] = []
     for plugin, _ in _claude_plugins(machine):

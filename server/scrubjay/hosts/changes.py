@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import files
 from scrubjay.home.paths import Home
-from scrubjay.hosts.entries import EditedText, Entry, is_there, parsed, read, strip
+from scrubjay.hosts.entries import EditedText, Entry, is_present, parsed, read, strip
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ Change = Entry | OwnFile
 
 
 class Draft(NamedTuple):
-    """A file's new content: its bytes now and after the change (None: no file), and the note to keep."""
+    """A planned change of a file: its bytes now and then (None: no file), and the note for the undo."""
 
     path: str
     now: bytes | None
@@ -45,26 +45,26 @@ class Draft(NamedTuple):
 
 
 def connecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
-    """Return drafts of the files with these changes; a file that has them already is not changed.
+    """Return drafts that make these changes; a file that already has them is not changed.
 
     Raises:
         InputError: a file is invalid, or cannot be edited without touching the rest.
         HomeError: a file cannot be read, or may not be written.
     """
     notes = _notes(home)
-    drafts = [_with_own(notes, change) for change in changes if isinstance(change, OwnFile)]
-    return drafts + [_with(notes, path, entries) for path, entries in _by_file(changes)]
+    drafts = [_draft_with_file(notes, change) for change in changes if isinstance(change, OwnFile)]
+    return drafts + [_draft_with_entries(notes, path, entries) for path, entries in _by_file(changes)]
 
 
 def disconnecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
-    """Return drafts of the files without these changes. Raises as `connecting` does."""
+    """Return drafts that remove these changes. Raises as `connecting` does."""
     notes = _notes(home)
-    drafts = [_without_own(notes, change) for change in changes if isinstance(change, OwnFile)]
-    return drafts + [_without(notes, path, entries) for path, entries in _by_file(changes)]
+    drafts = [_draft_without_file(notes, change) for change in changes if isinstance(change, OwnFile)]
+    return drafts + [_draft_without_entries(notes, path, entries) for path, entries in _by_file(changes)]
 
 
 def changed_files(home: Home) -> set[str]:
-    """Return the hosts' files that hold something of ours, as far as we wrote it. Raises HomeError."""
+    """Return the paths of the hosts' files that we changed. Raises HomeError."""
     return set(_notes(home))
 
 
@@ -72,27 +72,27 @@ def write(home: Home, drafts: Iterable[Draft]) -> list[str]:
     """Replace the files with their drafts, all or none; return the changed paths.
 
     Raises:
-        HomeError: a file cannot be written, or was changed meanwhile.
+        HomeError: a file cannot be written, or another program changed it meanwhile.
     """
-    done: list[Draft] = []
+    written: list[Draft] = []
     notes = _notes(home)
     for draft in drafts:
         try:
-            # The note comes first: if we die in between, its digest matches nothing, and only the exact undo
+            # The note comes first: if we die in between, its digest matches no file, and only the exact undo
             # is lost.
-            _note(home, draft.path, draft.note)
+            _save_note(home, draft.path, draft.note)
             if draft.changes:
                 _replace(draft.path, draft.then, expected=draft.now)
-                _tidy(draft, notes.get(draft.path))
-                done.append(draft)
+                _remove_empty_folders(draft, notes.get(draft.path))
+                written.append(draft)
         except HomeError:
-            for each in reversed([*done, draft]):
+            for previous in reversed([*written, draft]):
                 with suppress(HomeError):
-                    _note(home, each.path, notes.get(each.path))
-                    if each in done:
-                        _replace(each.path, each.now, expected=each.then)
+                    _save_note(home, previous.path, notes.get(previous.path))
+                    if previous in written:
+                        _replace(previous.path, previous.now, expected=previous.then)
             raise
-    return [draft.path for draft in done]
+    return [draft.path for draft in written]
 
 
 def _by_file(changes: Sequence[Change]) -> Iterator[tuple[str, list[Entry]]]:
@@ -103,106 +103,106 @@ def _by_file(changes: Sequence[Change]) -> Iterator[tuple[str, list[Entry]]]:
     yield from by_file.items()
 
 
-def _with(notes: dict[str, Any], path: str, entries: list[Entry]) -> Draft:
+def _draft_with_entries(notes: dict[str, Any], path: str, entries: list[Entry]) -> Draft:
     now = read(path)
     form = entries[0].format
-    held = parsed(now, form, path)
-    if all(is_there(held, entry) for entry in entries):
+    config = parsed(now, form, path)
+    if all(is_present(config, entry) for entry in entries):
         return Draft(path, now, now, notes.get(path))
-    _may_be_written(path)
-    noted = notes.get(path)
-    made = [tuple(way) for way in noted.get("made", ())] if isinstance(noted, dict) else []
-    undone = _undone(now, noted)
-    base = now if undone is None else undone[0]
-    old = EditedText(base, form, path)
-    lacking = [entry for entry in entries if not is_there(old.held, entry)]
-    strip(old, lacking, None, here_alone=True)
-    base = base if base is None else old.content
+    _check_writable(path)
+    old_note = notes.get(path)
+    created = [tuple(keys) for keys in old_note.get("made", ())] if isinstance(old_note, dict) else []
+    original = _original(now, old_note)
+    base = now if original is None else original[0]
+    cleaned = EditedText(base, form, path)
+    missing = [entry for entry in entries if not is_present(cleaned.config, entry)]
+    strip(cleaned, missing, None, own_lists_only=True)
+    base = base if base is None else cleaned.content
     text = EditedText(base, form, path)
-    for entry in lacking:
+    for entry in missing:
         if entry.kind != "unwanted":
             text.put(entry)
     then = text.content
     undo = None if base is None else text.undo
-    kept = [] if undone else made
-    folders = noted.get("folders", []) if isinstance(noted, dict) else _lacking_folders(path)
-    note = {"after": _digest(then), "undo": undo, "made": [*kept, *text.made], "folders": folders}
+    still_created = [] if original else created
+    folders = old_note.get("folders", []) if isinstance(old_note, dict) else _missing_folders(path)
+    note = {"after": _digest(then), "undo": undo, "made": [*still_created, *text.created], "folders": folders}
     return Draft(path, now, then, note)
 
 
-def _without(notes: dict[str, Any], path: str, entries: list[Entry]) -> Draft:
-    now, noted = read(path), notes.get(path)
+def _draft_without_entries(notes: dict[str, Any], path: str, entries: list[Entry]) -> Draft:
+    now, note = read(path), notes.get(path)
     if now is None:
         return Draft(path, None, None, None)
-    undone = _undone(now, noted)
-    if undone is not None and undone[0] is None:
+    original = _original(now, note)
+    if original is not None and original[0] is None:
         return Draft(path, now, None, None)
-    base = now if undone is None else undone[0]
+    base = now if original is None else original[0]
     text = EditedText(base, entries[0].format, path)
-    made = None
-    if isinstance(noted, dict) and "made" in noted:
-        made = [tuple(way) for way in noted["made"]]
-    strip(text, entries, made, here_alone=False)
+    created = None
+    if isinstance(note, dict) and "made" in note:
+        created = [tuple(keys) for keys in note["made"]]
+    strip(text, entries, created, own_lists_only=False)
     then = text.content
     if then != now:
-        _may_be_written(path)
+        _check_writable(path)
     return Draft(path, now, then, None)
 
 
-def _with_own(notes: dict[str, Any], change: OwnFile) -> Draft:
+def _draft_with_file(notes: dict[str, Any], change: OwnFile) -> Draft:
     path = os.path.realpath(change.file)
     now = read(path)
     if now == change.content:
         return Draft(path, now, now, notes.get(path))
     if now is not None and path not in notes and b"scrubjay" not in now:
         raise InputError(f"{path} exists and is not ours. Move it away; it was not changed.")
-    _may_be_written(path)
-    noted = notes.get(path)
-    folders = noted["folders"] if isinstance(noted, dict) else _lacking_folders(path)
+    _check_writable(path)
+    old_note = notes.get(path)
+    folders = old_note["folders"] if isinstance(old_note, dict) else _missing_folders(path)
     note = {"after": _digest(change.content), "undo": None, "made": [], "folders": folders}
     return Draft(path, now, change.content, note)
 
 
-def _without_own(notes: dict[str, Any], change: OwnFile) -> Draft:
+def _draft_without_file(notes: dict[str, Any], change: OwnFile) -> Draft:
     path = os.path.realpath(change.file)
     now = read(path)
     is_ours = now is not None and (path in notes or b"scrubjay" in now)
     return Draft(path, now, None if is_ours else now, None)
 
 
-def _undone(now: bytes | None, noted: Any) -> tuple[bytes | None] | None:
-    """Return the bytes that a file had before our change, or None if it was changed since."""
-    if now is None or not isinstance(noted, dict) or noted.get("after") != _digest(now):
+def _original(now: bytes | None, note: Any) -> tuple[bytes | None] | None:
+    """Return a file's bytes before our change (None: no file) in a tuple; None if it was changed since."""
+    if now is None or not isinstance(note, dict) or note.get("after") != _digest(now):
         return None
-    if "before" in noted:  # the format of `scrubjay hooks add`, from before it knew several hosts
-        return (None if noted["before"] is None else base64.b64decode(noted["before"]),)
-    if noted["undo"] is None:
+    if "before" in note:  # written by a `scrubjay hooks add` that knew only one host
+        return (None if note["before"] is None else base64.b64decode(note["before"]),)
+    if note["undo"] is None:
         return (None,)
-    for start, stop, old in reversed(noted["undo"]):
+    for start, stop, old in reversed(note["undo"]):
         now = now[:start] + base64.b64decode(old) + now[stop:]
     return (now,)
 
 
-def _may_be_written(path: str) -> None:
+def _check_writable(path: str) -> None:
     with suppress(FileNotFoundError):
         if not os.stat(path).st_mode & stat.S_IWUSR:
             raise HomeError(f"{path} is read-only. Make it writable and try again; it was not changed.")
 
 
-def _lacking_folders(path: str) -> list[str]:
+def _missing_folders(path: str) -> list[str]:
     """Return the missing folders above a file, the deepest first."""
-    lacking, folder = [], os.path.dirname(path)
+    missing, folder = [], os.path.dirname(path)
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
-        lacking.append(folder)
+        missing.append(folder)
         folder = os.path.dirname(folder)
-    return lacking
+    return missing
 
 
-def _tidy(draft: Draft, noted: Any) -> None:
-    """Remove the folders that we created for a file that is gone, if they are empty."""
-    if draft.then is None and isinstance(noted, dict):
+def _remove_empty_folders(draft: Draft, note: Any) -> None:
+    """Remove the empty folders that we created for a removed file."""
+    if draft.then is None and isinstance(note, dict):
         with suppress(OSError):
-            for folder in noted.get("folders", ()):
+            for folder in note.get("folders", ()):
                 os.rmdir(folder)
 
 
@@ -233,17 +233,17 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
 
 def _notes(home: Home) -> dict[str, Any]:
     try:
-        notes = files.parsed(read(home.hooks) or b"{}")
+        notes = files.parse_json(read(home.hooks) or b"{}")
     except ValueError:
         notes = {}  # our entries are still recognised by their content
     return notes if isinstance(notes, dict) else {}
 
 
-def _note(home: Home, path: str, fact: dict[str, Any] | None) -> None:
+def _save_note(home: Home, path: str, note: dict[str, Any] | None) -> None:
     before = _notes(home)
     notes = {name: other for name, other in before.items() if name != path}
-    if fact is not None:
-        notes[path] = fact
+    if note is not None:
+        notes[path] = note
     if notes != before:
         _replace(home.hooks, (json.dumps(notes, indent=1) + "\n").encode(), expected=read(home.hooks))
 

@@ -1,7 +1,7 @@
-"""Our entries in hosts' configuration files: finds, adds and removes them in the text of a file.
+"""Finds, adds and removes our entries in hosts' configuration files.
 
-An edit adds or removes one value and leaves every other character in place; afterwards the text is parsed
-again and compared with the expected value.
+An edit adds or removes one value and leaves every other character in place. After each edit the text is
+parsed again and compared with the expected value.
 """
 
 import base64
@@ -16,7 +16,7 @@ from scrubjay.home import files
 from scrubjay.hosts import json_text, toml_text, yaml_text
 from scrubjay.hosts.installation import is_our_hook, is_our_server, server_command
 
-Way = tuple[str | int, ...]  # the path to a value: names in objects, numbers in lists
+KeyPath = tuple[str | int, ...]  # the path to a value: names in objects, numbers in lists
 _BOM = b"\xef\xbb\xbf"
 _DEEPEST = 200  # levels of a configuration; real ones have ten
 
@@ -26,7 +26,7 @@ class _Edit(Protocol):
 
 
 class Format(NamedTuple):
-    """How to parse and edit one kind of text; a text that cannot be edited is a ValueError."""
+    """How to parse and edit one kind of text; the functions raise ValueError for a text they cannot edit."""
 
     name: str
     parse: Callable[[str], Any]
@@ -47,11 +47,11 @@ YAML = Format("YAML", yaml_text.parse, yaml_text.put, _no_lists, yaml_text.delet
 
 @dataclass(frozen=True)
 class Entry:
-    """One of our values in a host's file: the member at `keys`, or another element of the list there.
+    """One of our values in a host's file: the member at `keys`, or an element of the list at `keys`.
 
-    A frame is something that the file needs around our value, such as a version: it is set only if missing,
-    and removed with our last entry if we added it. A trace is an entry that the host itself added about us:
-    it is only removed. An unwanted one is a list that may have an element of ours from earlier settings.
+    A "frame" is a value that the file needs around ours, such as a version: it is set only if missing, and
+    removed with our last entry if we added it. A "trace" is an entry that the host itself added about us: it
+    is only removed. "unwanted" is a list that may have an element of ours from earlier settings.
     """
 
     file: str
@@ -61,26 +61,26 @@ class Entry:
     kind: Literal["member", "element", "frame", "trace", "unwanted"] = "member"
 
 
-def ours(held: Any) -> Iterator[Way]:
+def ours(value: Any) -> Iterator[KeyPath]:
     """Yield the paths to our hooks and servers in a value, from last to first."""
-    if is_our_hook(held) or is_our_server(held):
+    if is_our_hook(value) or is_our_server(value):
         yield ()
-    elif isinstance(held, dict | list):
-        inner = held.items() if isinstance(held, dict) else enumerate(held)
-        for key, value in reversed(list(inner)):
-            yield from ((key, *way) for way in ours(value))
+    elif isinstance(value, dict | list):
+        inner = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, member in reversed(list(inner)):
+            yield from ((key, *key_path) for key_path in ours(member))
 
 
-def at(held: Any, way: Sequence[str | int]) -> Any:
+def at(value: Any, key_path: Sequence[str | int]) -> Any:
     """Return the value at a path; None if it does not exist."""
-    for key in way:
-        if isinstance(held, dict):
-            held = held.get(key)
-        elif isinstance(held, list) and isinstance(key, int) and key < len(held):
-            held = held[key]
+    for key in key_path:
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
         else:
             return None
-    return held
+    return value
 
 
 def read(path: str) -> bytes | None:
@@ -90,44 +90,46 @@ def read(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise HomeError(f"{path} cannot be read: {why}. It was not changed.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise HomeError(f"{path} cannot be read: {reason}. It was not changed.") from error
 
 
 def parsed(content: bytes | None, form: Format, path: str) -> dict[str, Any]:
-    """Parse a file. InputError: it is invalid, or not an object; a missing file is an empty object."""
+    """Parse a file; a missing file is an empty object. InputError: it is invalid, or not an object."""
     if content is None:
         return {}
     advice = "Correct it or choose another file; it was not changed."
     try:
-        held = form.parse(content.decode("utf-8-sig"))
-        if _depth(held) > _DEEPEST:
+        config = form.parse(content.decode("utf-8-sig"))
+        if _depth(config) > _DEEPEST:
             raise ValueError("it is nested too deeply")
     except ValueError as error:
         raise InputError(f"{path} is not valid {form.name}: {error}. {advice}") from None
-    if not isinstance(held, dict):
-        raise InputError(f"{path} holds a {type(held).__name__}, not an object. {advice}")
-    return held
+    if not isinstance(config, dict):
+        raise InputError(f"{path} holds a {type(config).__name__}, not an object. {advice}")
+    return config
 
 
-def _depth(held: Any) -> int:
-    depth, level = 0, [held]
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
     while level:
         inner = [
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+            item.values() if isinstance(item, dict) else item
+            for item in level
+            if isinstance(item, dict | list)
         ]
-        depth, level = depth + 1, [each for values in inner for each in values]
+        depth, level = depth + 1, [item for container in inner for item in container]
     return depth
 
 
-def is_there(held: Any, entry: Entry) -> bool:
-    """Return True if a file contains an entry; a working server entry of ours counts too."""
-    value = at(held, entry.keys)
+def is_present(config: Any, entry: Entry) -> bool:
+    """Return True if a file contains an entry; any working entry of our server counts too."""
+    value = at(config, entry.keys)
     if entry.kind in ("frame", "trace"):
         return value is not None or entry.kind == "trace"
     if entry.kind in ("element", "unwanted"):
-        return list(_values(value)) == list(_values([entry.value]))
-    servers = at(held, entry.keys[:-1])
+        return list(_own_values(value)) == list(_own_values([entry.value]))
+    servers = at(config, entry.keys[:-1])
     others = servers.values() if isinstance(servers, dict) else ()
     return bool(value == entry.value or any(map(_can_start, others)))
 
@@ -137,8 +139,8 @@ def _can_start(server: Any) -> bool:
     return bool(command and shutil.which(os.path.expanduser(command[0])))
 
 
-def _values(held: Any) -> Iterator[Any]:
-    return (at(held, way) for way in ours(held))
+def _own_values(value: Any) -> Iterator[Any]:
+    return (at(value, key_path) for key_path in ours(value))
 
 
 class EditedText:
@@ -147,11 +149,11 @@ class EditedText:
     def __init__(self, content: bytes | None, form: Format, path: str) -> None:
         self._path, self._form = path, form
         self._mark = _BOM if content and content.startswith(_BOM) else b""
-        self.held = parsed(content, form, path)
+        self.config = parsed(content, form, path)
         empty = "{}\n" if form.name == "JSON" else ""
         self._text = empty if content is None else content.decode("utf-8-sig")
         self.undo: list[list[Any]] = []  # for each step, the changed bytes and their position
-        self.made: list[Way] = []  # containers that we created
+        self.created: list[KeyPath] = []  # objects and lists that we created
 
     @property
     def content(self) -> bytes:
@@ -161,106 +163,114 @@ class EditedText:
     def put(self, entry: Entry) -> None:
         """Set the entry's member, or add its element."""
         length = len(entry.keys) + (entry.kind != "member")
-        self.made += [entry.keys[:end] for end in range(1, length) if at(self.held, entry.keys[:end]) is None]
-        listed = entry.kind == "element"
-        edit = self._form.append if listed else self._form.put
-        wanted = self._form.parse(self._text)
-        *way, last = entry.keys
-        holder = wanted
-        for key in way:
-            holder = holder.setdefault(key, {}) if isinstance(holder, dict) else None
-        if not isinstance(holder, dict) or (listed and not isinstance(holder.get(last, []), list)):
+        self.created += [
+            entry.keys[:end] for end in range(1, length) if at(self.config, entry.keys[:end]) is None
+        ]
+        is_element = entry.kind == "element"
+        edit = self._form.append if is_element else self._form.put
+        expected = self._form.parse(self._text)
+        *key_path, last = entry.keys
+        parent = expected
+        for key in key_path:
+            parent = parent.setdefault(key, {}) if isinstance(parent, dict) else None
+        if not isinstance(parent, dict) or (is_element and not isinstance(parent.get(last, []), list)):
             raise self._refusal(f"{'.'.join(entry.keys)} has another shape")
-        if listed:
-            holder[last] = [*holder.get(last, []), entry.value]
+        if is_element:
+            parent[last] = [*parent.get(last, []), entry.value]
         else:
-            holder[last] = entry.value
-        self._step(lambda text: edit(text, entry.keys, entry.value), wanted)
+            parent[last] = entry.value
+        self._step(lambda text: edit(text, entry.keys, entry.value), expected)
 
-    def take(self, way: Way) -> None:
+    def remove(self, key_path: KeyPath) -> None:
         """Remove the value at a path."""
-        wanted = self._form.parse(self._text)
-        del at(wanted, way[:-1])[way[-1]]
-        self._step(lambda text: self._form.delete(text, way), wanted)
+        expected = self._form.parse(self._text)
+        del at(expected, key_path[:-1])[key_path[-1]]
+        self._step(lambda text: self._form.delete(text, key_path), expected)
 
-    def _step(self, edit: Callable[[str], str], wanted: Any) -> None:
+    def _step(self, edit: Callable[[str], str], expected: Any) -> None:
         before = self.content
         try:
             text = edit(self._text)
-            self.held = self._form.parse(text)
+            self.config = self._form.parse(text)
         except ValueError as error:
             raise self._refusal(str(error)) from None
-        if self.held != wanted and not (self._form is TOML and _filled(self.held) == _filled(wanted)):
+        if self.config != expected and not (
+            self._form is TOML and _without_empty(self.config) == _without_empty(expected)
+        ):
             raise self._refusal("the result would differ")
         self._text = text
         self.undo.append(_difference(before, self.content))
 
-    def _refusal(self, why: str) -> InputError:
-        sentence = f"{self._path} cannot be edited without touching other entries: {why}."
+    def _refusal(self, reason: str) -> InputError:
+        sentence = f"{self._path} cannot be edited without touching other entries: {reason}."
         return InputError(f"{sentence} Change it by hand; it was not changed.")
 
 
-def _filled(held: Any) -> Any:
-    """Return a value without empty tables in tables: TOML cannot express that one is left."""
-    if not isinstance(held, dict):
-        return held
-    inner = {key: _filled(value) for key, value in held.items()}
-    return {key: value for key, value in inner.items() if value != {}}
+def _without_empty(value: Any) -> Any:
+    """Return a value without empty tables in tables, because TOML cannot express an empty parent table."""
+    if not isinstance(value, dict):
+        return value
+    members = {key: _without_empty(member) for key, member in value.items()}
+    return {key: member for key, member in members.items() if member != {}}
 
 
-def strip(text: EditedText, entries: Sequence[Entry], made: list[Way] | None, *, here_alone: bool) -> None:
-    """Remove our values at these entries, and then empty containers that were `made` by us (None: unknown).
+def strip(
+    text: EditedText, entries: Sequence[Entry], created: list[KeyPath] | None, *, own_lists_only: bool
+) -> None:
+    """Remove our values at these entries, then the empty containers that we `created` (None: unknown).
 
-    With `here_alone`, list elements are removed only from the entries' own lists, else also from those of
-    other events.
+    With `own_lists_only`, list elements are removed only from the entries' own lists, otherwise also from the
+    lists of other events.
     """
     for entry in entries:
         if entry.kind == "frame":
             continue
         is_element = entry.kind in ("element", "unwanted")
-        holder = entry.keys if is_element and here_alone else entry.keys[:-1]
-        while (way := _next(text.held, entry, holder)) is not None:
-            text.take(way)
-            for end in range(len(way) - 1, 0, -1):
-                known = made is None or way[:end] in made or entry.kind == "trace"
-                if at(text.held, way[:end]) not in ({}, []) or not known:
+        parent_keys = entry.keys if is_element and own_lists_only else entry.keys[:-1]
+        while (key_path := _next_own(text.config, entry, parent_keys)) is not None:
+            text.remove(key_path)
+            for end in range(len(key_path) - 1, 0, -1):
+                may_remove = created is None or key_path[:end] in created or entry.kind == "trace"
+                if at(text.config, key_path[:end]) not in ({}, []) or not may_remove:
                     break
-                text.take(way[:end])
+                text.remove(key_path[:end])
     for entry in entries:
-        if entry.kind == "frame" and entry.keys in (made or ()):
+        if entry.kind == "frame" and entry.keys in (created or ()):
             others = [other.keys[:1] for other in entries if other.kind != "frame"]
-            needed = any(keys in (made or ()) and at(text.held, keys) is not None for keys in others)
-            if not needed and at(text.held, entry.keys) == entry.value:
-                text.take(entry.keys)
+            is_needed = any(keys in (created or ()) and at(text.config, keys) is not None for keys in others)
+            if not is_needed and at(text.config, entry.keys) == entry.value:
+                text.remove(entry.keys)
 
 
-def _next(held: Any, entry: Entry, holder: Sequence[str]) -> Way | None:
-    """Return the path to our last value below `holder`; a group with nothing else is removed whole."""
+def _next_own(config: Any, entry: Entry, parent_keys: Sequence[str]) -> KeyPath | None:
+    """Return the path to our last value below `parent_keys`; a group with nothing else is removed whole."""
     if entry.kind == "trace":
-        return entry.keys if at(held, entry.keys) is not None else None
-    for way in ours(at(held, holder)):
+        return entry.keys if at(config, entry.keys) is not None else None
+    for key_path in ours(at(config, parent_keys)):
         if entry.kind == "member":
-            if len(way) == 1 or way[:1] == entry.keys[-1:]:  # a server, or a member with our hooks
-                return (*holder, way[0])
+            if len(key_path) == 1 or key_path[:1] == entry.keys[-1:]:  # a server, or a member with our hooks
+                return (*parent_keys, key_path[0])
             continue
-        whole: Way = (*holder, *way)
-        grouped = len(whole) > 2 and whole[-2] == "hooks" and len(at(held, whole[:-1])) == 1
-        return whole[:-2] if grouped else whole
+        full_path: KeyPath = (*parent_keys, *key_path)
+        is_only_hook = (
+            len(full_path) > 2 and full_path[-2] == "hooks" and len(at(config, full_path[:-1])) == 1
+        )
+        return full_path[:-2] if is_only_hook else full_path
     return None
 
 
 def _difference(before: bytes, after: bytes) -> list[Any]:
-    """Return the range of bytes in which `after` differs, and the bytes that were there before."""
-    start = _alike(before, after)
-    tail = _alike(before[start:][::-1], after[start:][::-1])
+    """Return the range of bytes in `after` that differs, and the bytes that `before` had there."""
+    start = _common_prefix(before, after)
+    tail = _common_prefix(before[start:][::-1], after[start:][::-1])
     old = before[start : len(before) - tail]
     return [start, len(after) - tail, base64.b64encode(old).decode()]
 
 
-def _alike(one: bytes, other: bytes) -> int:
-    """Return the length of the common prefix."""
-    least, most = 0, min(len(one), len(other))
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if one[:middle] == other[:middle] else (least, middle - 1)
-    return least
+def _common_prefix(one: bytes, other: bytes) -> int:
+    """Return the length of the common prefix, by binary search."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low

@@ -1,4 +1,4 @@
-"""The one description of every host, which `hosts.json` holds; CONTRIBUTING explains its members.
+"""Reads `hosts.json`, which describes every host; CONTRIBUTING explains its members.
 
 Standard library only, Python 3.9 syntax: every hook imports this.
 """
@@ -19,7 +19,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hosts.json")
 
 FOLDERS: Facts = _described["folders"]  # the places that a path in braces names
 EDITORS: dict[str, list[str]] = _described["editors"]
-RECOGNITION: list[Facts] = _described["recognition"]  # the first rule that applies names the host of an event
+RECOGNITION: list[Facts] = _described["recognition"]  # the first rule that applies names an event's host
 DEFAULTS: Facts = _described["defaults"]
-# by name, which is used on the wire, in records and in commands
+# by the name that is used on the wire, in records and in commands
 HOSTS: dict[str, Facts] = _described["hosts"]

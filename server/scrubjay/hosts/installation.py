@@ -1,6 +1,7 @@
 """The commands of this installation: the server that a client starts, and the hook that a host runs.
 
-Knows where its own files are, and which parts of a host's configuration are ours; reads no configuration.
+This module knows where our files are and which parts of a host's configuration are ours. It reads no
+configuration.
 """
 
 import importlib.util
@@ -20,7 +21,7 @@ _SCRIPTS = ("hook.py", "session_start.py", "user_prompt_submit.py", "stop.py", "
 
 
 def console_command() -> list[str]:
-    """Return the command that a client registers, as it is installed next to the running interpreter."""
+    """Return the command that a client registers; the one next to the running interpreter comes first."""
     name = "scrubjay.exe" if os.name == "nt" else "scrubjay"
     neighbour = os.path.join(os.path.dirname(sys.executable), name)
     path = neighbour if os.path.exists(neighbour) else shutil.which("scrubjay")
@@ -28,11 +29,11 @@ def console_command() -> list[str]:
 
 
 def hook_command(host: str, event: str | None = None, *, stable: bool = False) -> list[str]:
-    """Return the command that a host runs as our hook; `event` if its payload names none.
+    """Return the command that a host runs as our hook; pass `event` if its payload names none.
 
-    It runs the script under `-I -S`, not the console command: 21 ms against 28 ms for a whole Stop hook,
-    because site-packages are never searched. `stable` is for hosts where a user approves the command: the
-    console command, whose path survives upgrades of Python and Scrubjay.
+    The command runs the script under `-I -S`: a whole Stop hook takes 21 ms, against 28 ms with the console
+    command, because site-packages are never searched. `stable` selects the console command, whose path
+    survives upgrades of Python and Scrubjay, for hosts where a user approves the command.
     """
     name = "scrubjay-hook.exe" if os.name == "nt" else "scrubjay-hook"
     neighbour = os.path.join(os.path.dirname(sys.executable), name)
@@ -42,15 +43,15 @@ def hook_command(host: str, event: str | None = None, *, stable: bool = False) -
 
 
 def at_home(command: Sequence[str], root: str | None, platform: str) -> list[str]:
-    """Return a command that sets the home, for hosts that do not pass our environment on.
+    """Return the command with SCRUBJAY_HOME set, for hosts that do not pass on our environment.
 
-    Windows has no command that sets a variable for another command; there the user sets it for the account.
+    Windows has no command that sets a variable for another command, so users set it for their account.
     """
     return [*(["env", f"SCRUBJAY_HOME={root}"] if root and platform != "win32" else []), *command]
 
 
 def line(command: Sequence[str], platform: str) -> str:
-    """Return a command as one line for the shell of a platform."""
+    """Return a command as one line for the platform's shell."""
     if platform == "win32":
         from subprocess import list2cmdline
 
@@ -61,16 +62,16 @@ def line(command: Sequence[str], platform: str) -> str:
 def run_hook(
     event: str, payload: Mapping[str, Any], env: Mapping[str, str], cwd: str, command: Sequence[str] | str
 ) -> float:
-    """Run a hook's command, or shell line, with an event in Claude Code's format; return its seconds.
+    """Run a hook's command or shell line with an event in Claude Code's format; return the seconds it took.
 
     Raises:
-        EngineError: it cannot be run, or fails.
+        EngineError: the hook cannot be run, or fails.
     """
-    told = {**payload, "hook_event_name": event, "cwd": cwd}
+    event_payload = {**payload, "hook_event_name": event, "cwd": cwd}
     started = time.perf_counter()
-    said = hear_hook(told, env, cwd, command)
-    if not said.startswith(b"{"):
-        raise EngineError(f"The hook for {event} printed {said[-200:]!r}. Install scrubjay again.")
+    output = hear_hook(event_payload, env, cwd, command)
+    if not output.startswith(b"{"):
+        raise EngineError(f"The hook for {event} printed {output[-200:]!r}. Install scrubjay again.")
     return time.perf_counter() - started
 
 
@@ -80,9 +81,9 @@ def hear_hook(
     """Return the output of a hook's command for an event. Raises as `run_hook` does."""
     import subprocess  # takes 3 ms, only when a hook is tried
 
-    shown = command if isinstance(command, str) else " ".join(command)
+    command_line = command if isinstance(command, str) else " ".join(command)
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             input=json.dumps(payload).encode(),
             env=env,
@@ -95,13 +96,13 @@ def hear_hook(
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = error.strerror if isinstance(error, OSError) else f"no answer within {HOOK_SECONDS:g} s"
         raise EngineError(
-            f"The hook cannot be run: {shown}: {reason}. `scrubjay setup` renews it."
+            f"The hook cannot be run: {command_line}: {reason}. `scrubjay setup` renews it."
         ) from error
-    if done.returncode != 0:
-        output = (done.stderr or done.stdout).decode(errors="replace").strip()[-200:]
-        sentence = f"The hook {shown} ended with code {done.returncode} and printed {output!r}."
+    if process.returncode != 0:
+        output = (process.stderr or process.stdout).decode(errors="replace").strip()[-200:]
+        sentence = f"The hook {command_line} ended with code {process.returncode} and printed {output!r}."
         raise EngineError(f"{sentence} Install scrubjay again.")
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def hooks_folder() -> str:
@@ -124,12 +125,12 @@ def is_our_hook(handler: Any) -> bool:
 
 
 def hook_lines(handler: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield the words of each command of a handler: one, or one for each kind of shell."""
+    """Yield the words of each command of a handler, which has one, or one for each kind of shell."""
     for name in ("command", "bash", "powershell"):
-        said = handler.get(name)
-        if isinstance(said, str):
+        command = handler.get(name)
+        if isinstance(command, str):
             arguments = _texts(handler.get("args"))
-            yield [said, *arguments] if "args" in handler else _words(said)
+            yield [command, *arguments] if "args" in handler else _words(command)
 
 
 def is_our_server(server: Any) -> bool:
@@ -140,43 +141,43 @@ def is_our_server(server: Any) -> bool:
 
 
 def server_command(server: Any) -> list[str] | None:
-    """Return the command with which an entry starts its server; None if it is not a server entry."""
+    """Return the command that starts the server of an entry; None if it is not a server entry."""
     if not isinstance(server, dict):
         return None
-    said = server.get("command", server.get("cmd"))
-    if isinstance(said, list):
-        return _texts(said) or None
-    return [said, *_texts(server.get("args"))] if isinstance(said, str) else None
+    command = server.get("command", server.get("cmd"))
+    if isinstance(command, list):
+        return _texts(command) or None
+    return [command, *_texts(server.get("args"))] if isinstance(command, str) else None
 
 
 def _is_hook_command(words: list[str]) -> bool:
     if words and _base(words[0]) == "scrubjay" and words[1:2] == ["hook"]:
         return True
-    named = "--host" in words
-    return any(_base(word) == "scrubjay-hook" or _is_our_script(word, named=named) for word in words)
+    names_host = "--host" in words
+    return any(_base(word) == "scrubjay-hook" or _is_our_script(word, names_host) for word in words)
 
 
-def _is_our_script(word: str, *, named: bool) -> bool:
-    """Return True if a word is the path of our script: installed, or if a host is `named`, checked out."""
+def _is_our_script(word: str, names_host: bool) -> bool:
+    """Return True if a word is the path of our script, installed or (if `names_host`) in a checkout."""
     folder, name = os.path.split(word.strip("\"'").replace("\\", "/"))
     if name not in _SCRIPTS:
         return False
-    holder, last = os.path.split(folder)
+    parent, folder_name = os.path.split(folder)
     if folder == hooks_folder().replace("\\", "/"):
         return True
-    return last == "hooks" and ((named and name == "hook.py") or _base(holder) == "scrubjay")
+    return folder_name == "hooks" and ((names_host and name == "hook.py") or _base(parent) == "scrubjay")
 
 
 def _words(line: str) -> list[str]:
-    """Split a shell line into words; at spaces if it is not a valid one."""
+    """Split a shell line into words; an invalid one is split at spaces."""
     try:
         return shlex.split(line, posix="\\" not in line)
     except ValueError:
         return line.split()
 
 
-def _texts(given: Any) -> list[str]:
-    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _base(command: str) -> str:

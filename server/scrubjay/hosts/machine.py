@@ -1,6 +1,6 @@
-"""Where programs keep their files on each platform, by the user's home and the environment.
+"""Finds the folders where programs keep their files, by platform, user's home and environment.
 
-What `setup` writes and what `import` reads are in the same folders, which `hosts.json` names.
+`hosts.json` names these folders. `setup` writes to them and `import` reads from them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from scrubjay.hosts.facts import EDITORS, FOLDERS
 
 
 class Machine(NamedTuple):
-    """A user's machine: the environment, the home folder, the platform as `sys.platform` names it.
+    """A user's machine: the environment, the home folder, and the platform (a value of `sys.platform`).
 
-    `projects` are folders of projects, for programs that keep their past there.
+    `projects` are the folders of projects, for programs that keep their history there.
     """
 
     env: Mapping[str, str]
@@ -28,7 +28,7 @@ class Machine(NamedTuple):
     projects: tuple[str, ...] = ()
 
     def join(self, *parts: str) -> str:
-        """Join parts of a path in the way of this platform."""
+        """Join the parts of a path by the rules of this platform."""
         return ntpath.join(*parts) if self.platform == "win32" else posixpath.join(*parts)
 
     def path(self, place: str) -> str:
@@ -36,23 +36,23 @@ class Machine(NamedTuple):
         first, *rest = place.split("/")
         if first == "{home}":
             return self.join(self.user_home, *rest)
-        ways = FOLDERS[first[1:-1]]
-        if isinstance(ways, dict):
-            ways = ways.get(self.platform, ways[""])
-        return self.join(next(filter(None, map(self._start, ways))), *rest)
+        folders = FOLDERS[first[1:-1]]
+        if isinstance(folders, dict):
+            folders = folders.get(self.platform, folders[""])
+        return self.join(next(filter(None, map(self._expanded, folders))), *rest)
 
-    def _start(self, way: str) -> str | None:
-        """Return the folder to which `$VARIABLE/...` or `{folder}/...` leads; None for an unset variable."""
-        if not way.startswith("$"):
-            return self.path(way)
-        variable, *rest = way[1:].split("/")
+    def _expanded(self, folder: str) -> str | None:
+        """Return the path of `$VARIABLE/...` or `{folder}/...`; None if the variable is not set."""
+        if not folder.startswith("$"):
+            return self.path(folder)
+        variable, *rest = folder[1:].split("/")
         return self.join(self.env[variable], *rest) if self.env.get(variable) else None
 
     def paths(self, place: str) -> list[str]:
         """Return the paths of a place that may begin with a variable, `{projects}` or a group of editors."""
         first, _, rest = place.partition("/")
         if first.startswith("$"):
-            return list(filter(None, [self._start(place)]))
+            return list(filter(None, [self._expanded(place)]))
         if first == "{projects}":
             return [self.join(folder, rest) for folder in self.projects]
         if first[1:-1] in EDITORS:
@@ -64,7 +64,7 @@ def this_machine(env: Mapping[str, str]) -> Machine:
     """Return the machine that this process runs on.
 
     Raises:
-        HomeError: the user has no home folder, where assistants keep their files.
+        HomeError: the user has no home folder.
     """
     user = os.path.expanduser("~")
     if not os.path.isabs(user):

@@ -1,4 +1,4 @@
-"""What `setup` does for each host, by its entry in `hosts.json`: the changes to the host's files."""
+"""Lists the changes that `setup` makes to each host's files, by the host's entry in `hosts.json`."""
 
 import json
 import os
@@ -21,22 +21,22 @@ from scrubjay.hosts.installation import at_home, console_command, hook_command, 
 from scrubjay.hosts.machine import Machine
 
 Part = Mapping[str, Any]
-SECONDS = 10  # that a host waits for a hook, which gives up long before
+SECONDS = 10  # a host's time limit for a hook, which gives up long before
 _FORMATS = {"JSON": JSON, "JSONC": JSONC, "TOML": TOML, "YAML": YAML}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class Ours:
-    """What a host runs: our server, and our hook. `root`: a non-default home, or None."""
+    """The server and the hook that we register with a host. `root` is a non-default home, or None."""
 
     machine: Machine
     host: str
     root: str | None = None
-    has_tools: bool = False  # its hook runs before tools too
+    has_tools: bool = False  # the hook also runs before and after tools
 
     def server(self) -> dict[str, Any]:
-        """Return what an entry of our server may name."""
+        """Return the values of placeholders in an entry of our server."""
         command, *arguments = console_command()
         variables = {"SCRUBJAY_HOME": self.root} if self.root else {}
         return {
@@ -71,16 +71,16 @@ class Ours:
         return {"matcher": tool["matcher"], **handler} if tool else handler
 
     def handlers(self, part: Part) -> dict[str, Any]:
-        """Return our handler of each event of a part; those of tools only if they are wanted."""
+        """Return our handler of each event of a part; events of tools are included only if `has_tools`."""
         tools = part.get("tools", ()) if self.has_tools else ()
         return {event: self.handler(part, event) for event in (*events(part), *tools)}
 
 
 @dataclass(frozen=True, eq=False)
 class Host:
-    """One assistant: how it is recognised, what it gets, and what it cannot do."""
+    """One assistant: how it is recognised, what `setup` writes for it, and what it cannot do."""
 
-    name: str  # used everywhere: on the wire, in records, on the command line
+    name: str  # as on the wire, in records and on the command line
     title: str
     signs: Sequence[str]  # files and folders that exist where it is used
     tools: Sequence[Part]
@@ -90,37 +90,38 @@ class Host:
     in_projects: Sequence[str] = ()  # its files in a project, which may register our server too
     recall: str = ""  # when it adds recalled text to a conversation by itself
     one_folder: bool = False  # a plugin of ours and our own hooks are the same folder
-    few_folders: bool = False  # it finds no command that is only on the user's PATH
+    few_folders: bool = False  # it does not find commands that are only on the user's PATH
     repair: str = ""  # the command that repairs its hooks, if not `setup`
     click: str = ""  # what the user has to do once
     lacks: str = ""  # what is missing, and why
-    proof: str = "documents"  # what it was tried with: a whole session ("run") with the real host, or "parts"
+    proof: str = "documents"  # how it was tested: a whole session ("run") of the real host, or "parts" of it
     trial: Part = field(default_factory=lambda: DEFAULTS["trial"])  # a prompt's payload
     history: Sequence[Part] = ()
 
     def changes(self, machine: Machine, root: str | None = None, *, has_tools: bool = False) -> list[Change]:
         """Return all our changes to this host's files; with `has_tools`, hooks of tools too."""
-        us, hooks = Ours(machine, self.name, root), Ours(machine, self.reads or self.name, root, has_tools)
-        tools = [change for part in self.tools for change in _tools(us, part)]
-        return tools + [change for part in self.capture for change in _capture(hooks, part)]
+        for_tools = Ours(machine, self.name, root)
+        for_hooks = Ours(machine, self.reads or self.name, root, has_tools)
+        tools = [change for part in self.tools for change in _tools(for_tools, part)]
+        return tools + [change for part in self.capture for change in _capture(for_hooks, part)]
 
     @property
     def events(self) -> tuple[str, ...]:
-        """Return the events that its hook file names, if it names each separately."""
+        """Return the events in its hook file, if the file names each separately."""
         return tuple(event for part in self.capture if "kind" not in part for event in events(part))
 
     def found_by(self, machine: Machine) -> str | None:
-        """Return the file, folder or command that shows that it is installed, or None."""
+        """Return a file, folder or command that proves that the host is installed, or None."""
         signs = map(machine.path, self.signs)
         path = machine.env.get("PATH", os.defpath)
         commands = (shutil.which(command, path=path) for command in self.commands)
         return next((sign for sign in signs if os.path.exists(sign)), next(filter(None, commands), None))
 
     def is_connected(self, machine: Machine, home: Home) -> bool:
-        """Return True if `setup` gave it our server, or a plugin did."""
-        ours = changed_files(home)
+        """Return True if `setup` or a plugin registered our server with it."""
+        changed = changed_files(home)
         files = (change.file for part in self.tools for change in _tools(Ours(machine, self.name), part))
-        return any(file in ours for file in files) or bool(self.plugins(machine))
+        return any(file in changed for file in files) or bool(self.plugins(machine))
 
     def plugins(self, machine: Machine) -> list[Plugin]:
         """Return the enabled plugins of ours."""
@@ -139,7 +140,7 @@ class Host:
 
     @property
     def prompt_event(self) -> str | None:
-        """Return its name of a prompt's event; None if a plugin of ours sends its events."""
+        """Return the host's name of the prompt event; None if a plugin of ours sends its events."""
         pairs = (pair for part in self.capture for pair in events(part).items())
         return next((event for event, kind in pairs if kind == "prompt"), None)
 
@@ -169,9 +170,9 @@ def claude_hooks(us: Ours, path: str) -> list[Entry]:
 
 
 def _tools(us: Ours, part: Part) -> Iterator[Change]:
-    """Yield our server in a host's configuration, if the folder `within` exists.
+    """Yield the entry of our server in a host's configuration, if the folder `within` exists.
 
-    Of several files, the first that exists is used, else the last.
+    The first of several files that exists is used, otherwise the last.
     """
     if "content" in part:
         yield _own_file(us, part)
@@ -204,17 +205,17 @@ def _capture(us: Ours, part: Part) -> Iterator[Change]:
         yield Entry(file, _format(part), ("scrubjay",), {**frame, **lists})
     else:
         hooks = list(handlers.values()) if kind == "list" else lists
-        yield OwnFile(file, _page({**frame, "hooks": hooks}))
+        yield OwnFile(file, _json_page({**frame, "hooks": hooks}))
 
 
 def _own_file(us: Ours, part: Part) -> OwnFile:
-    return OwnFile(us.machine.path(part["file"]), _page(_filled(part["content"], us.server())))
+    return OwnFile(us.machine.path(part["file"]), _json_page(_filled(part["content"], us.server())))
 
 
 def events(part: Part) -> dict[str, str]:
-    """Return a host's names of the events of a part, and ours; none for a part without hooks."""
-    none = part.get("kind") == "plugin" or "content" in part
-    names: dict[str, str] = {} if none else part.get("events", DEFAULTS["events"])
+    """Return a part's events: the host's name and ours. A part without hooks has none."""
+    has_no_hooks = part.get("kind") == "plugin" or "content" in part
+    names: dict[str, str] = {} if has_no_hooks else part.get("events", DEFAULTS["events"])
     return names
 
 
@@ -231,12 +232,16 @@ def _filled(shape: Any, values: Mapping[str, Any]) -> Any:
         return [_filled(each, values) for each in shape]
     if not isinstance(shape, str):
         return shape
-    whole = _PLACEHOLDER.fullmatch(shape)
-    return values[whole[1]] if whole else _PLACEHOLDER.sub(lambda found: str(values[found[1]]), shape)
+    placeholder = _PLACEHOLDER.fullmatch(shape)
+    return (
+        values[placeholder[1]]
+        if placeholder
+        else _PLACEHOLDER.sub(lambda match: str(values[match[1]]), shape)
+    )
 
 
 def _plugin(us: Ours, part: Part) -> bytes:
-    """Return the plugin that ships with the hooks, for this host and with this installation's command."""
+    """Return the source of the plugin for this host, with the command of this installation."""
     with open(os.path.join(hooks_folder(), "plugins", part["plugin"]), encoding="utf-8") as file:
         text = file.read()
     command = us.hook()[: -len(["--host", us.host])]
@@ -246,18 +251,18 @@ def _plugin(us: Ours, part: Part) -> bytes:
     return text.replace('const TOOLS = "";', f"const TOOLS = {json.dumps(tools)};").encode()
 
 
-def _page(held: Any) -> bytes:
-    return (json.dumps(held, indent=2) + "\n").encode()
+def _json_page(value: Any) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def markdown() -> str:
-    """Return the table for users: what works with which hosts, equal ones in one row."""
-    yes = {True: "yes", False: "-"}
+    """Return the table for users of what works with each host; hosts that are equal share a row."""
+    mark_of = {True: "yes", False: "-"}
     rows: dict[tuple[str, ...], list[str]] = {}
     for host in HOSTS:
-        remembers = (yes[bool(host.tools)], yes[bool(host.capture)], host.recall or "-")
-        mark = "" if host.proof != "documents" else "\\*"
-        rows.setdefault((*remembers, yes[bool(host.history)], "yes"), []).append(f"{host.title}{mark}")
+        remembers = (mark_of[bool(host.tools)], mark_of[bool(host.capture)], host.recall or "-")
+        star = "" if host.proof != "documents" else "\\*"
+        rows.setdefault((*remembers, mark_of[bool(host.history)], "yes"), []).append(f"{host.title}{star}")
     lines: list[tuple[str, ...]] = [
         ("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"),
         ("---",) * 6,

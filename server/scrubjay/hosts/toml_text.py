@@ -17,52 +17,52 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
-    """Set a table of texts, lists and tables of texts; it goes to the end, after an empty line."""
+    """Set a table of texts, lists and tables of texts; it is added at the end, after an empty line."""
     text = delete(text, keys)
-    line = "\r\n" if "\r\n" in text else "\n"
-    front = text if not text or text.endswith("\n") else text + line
-    members = [f"{_key(name)} = {_shown(each)}" for name, each in value.items()]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    text_before = text if not text or text.endswith("\n") else text + newline
+    members = [f"{_key(name)} = {_dumped(each)}" for name, each in value.items()]
     table = [f"[{'.'.join(map(_key, keys))}]", *members]
-    return f"{front}{line if front else ''}{line.join(table)}{line}"
+    return f"{text_before}{newline if text_before else ''}{newline.join(table)}{newline}"
 
 
 def delete(text: str, keys: Sequence[str]) -> str:
     """Remove a table with everything below it; comments after it stay."""
-    kept: list[str] = []
-    waiting: list[str] = []  # empty lines and comments after a removed statement
-    going = False
-    for statement, way in _ways(text):
-        if way is None:
-            (waiting if going else kept).append(statement)
+    remaining: list[str] = []
+    pending: list[str] = []  # empty lines and comments after a removed statement, until the next statement
+    is_removing = False
+    for statement, path in _statements(text):
+        if path is None:
+            (pending if is_removing else remaining).append(statement)
             continue
-        was, going = going, way[: len(keys)] == tuple(keys)
-        if not going:
-            kept += [*waiting, statement]
-        elif not was and kept and not kept[-1].strip():
-            kept.pop()  # the empty line before it
-        waiting = []
-    return "".join(kept + [line for line in waiting if line.strip()])
+        was_removing, is_removing = is_removing, path[: len(keys)] == tuple(keys)
+        if not is_removing:
+            remaining += [*pending, statement]
+        elif not was_removing and remaining and not remaining[-1].strip():
+            remaining.pop()  # the empty line before the table
+        pending = []
+    return "".join(remaining + [line for line in pending if line.strip()])
 
 
-def _ways(text: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """Yield each statement with the path to what it sets; None for a comment or an empty line."""
+def _statements(text: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """Yield each statement with the path of names that it sets; None for a comment or an empty line."""
     table: tuple[str, ...] = ()
     for statement in statements(text):
-        held = tomllib.loads(statement)
-        if not held:
+        value = tomllib.loads(statement)
+        if not value:
             yield statement, None
         elif statement.lstrip().startswith("["):
-            table = _way(held)
+            table = _path(value)
             yield statement, table
         else:
-            yield statement, table + _way(held)
+            yield statement, table + _path(value)
 
 
-def _way(held: Any) -> tuple[str, ...]:
-    """Return the names that lead to the one thing a statement sets."""
+def _path(value: Any) -> tuple[str, ...]:
+    """Return the names that lead to the single value in a parsed statement."""
     names: list[str] = []
-    while isinstance(held, dict) and len(held) == 1:
-        ((name, held),) = held.items()
+    while isinstance(value, dict) and len(value) == 1:
+        ((name, value),) = value.items()
         names.append(name)
     return tuple(names)
 
@@ -72,11 +72,11 @@ def _key(name: str) -> str:
     return name if bare else _text(name)
 
 
-def _shown(value: Any) -> str:
+def _dumped(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_shown(each)}" for name, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(name)} = {_dumped(each)}" for name, each in value.items()) + " }"
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(_dumped, value))}]"
     return _text(value) if isinstance(value, str) else json.dumps(value)
 
 

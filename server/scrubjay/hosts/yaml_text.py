@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 
 
 class _Span(NamedTuple):
-    """The position of a value: from its first character to after its last, without comments after it."""
+    """The position of a value, without the comments after it."""
 
     start: int
     end: int
-    flow: bool  # True in brackets, or for a scalar
-    members: "dict[str, tuple[int, _Span]]"  # in a mapping: the start of each name, and its value
+    flow: bool  # True for a value in brackets, or a scalar
+    members: "dict[str, tuple[int, _Span]]"  # of a mapping: each name's start and value
 
 
 def parse(text: str) -> Any:
-    """Parse a text; {} if it is empty. ValueError: it is not YAML."""
-    from ruamel.yaml import YAML  # takes 60 ms, for the only host that uses it
+    """Parse a text; return {} if it is empty. ValueError: it is not YAML."""
+    from ruamel.yaml import YAML  # takes 60 ms, and only one host uses YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        held = YAML(typ="safe", pure=True).load(text)
+        value = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, RecursionError) as error:
         raise ValueError(" ".join(str(error).split())[:200]) from None
-    return {} if held is None else held
+    return {} if value is None else value
 
 
 def put(text: str, keys: Sequence[str], value: Any) -> str:
@@ -38,10 +38,10 @@ def put(text: str, keys: Sequence[str], value: Any) -> str:
     """
     span = _span(text)
     if span is None:
-        return _ended(text) + _block(keys, value, text, 0)
+        return _end_with_newline(text) + _block(keys, value, text, 0)
     for depth, key in enumerate(keys):
         if key not in span.members:
-            return _inserted(text, span, keys[depth:], value)
+            return _insert(text, span, keys[depth:], value)
         _, span = span.members[key]
     return f"{text[: span.start].rstrip()} {json.dumps(value)}{text[span.end :]}"
 
@@ -49,14 +49,14 @@ def put(text: str, keys: Sequence[str], value: Any) -> str:
 def delete(text: str, keys: Sequence[str]) -> str:
     """Remove the existing member at `keys`."""
     span = _span(text)
-    assert span is not None, "it is there"
+    assert span is not None, "the member exists"
     for key in keys[:-1]:
         _, span = span.members[key]
     begin, value = span.members[keys[-1]]
     if not span.flow:
         start, stop = text.rfind("\n", 0, begin) + 1, _line_end(text, value.end)
         if len(span.members) == 1 and len(keys) > 1:
-            colon = text.rfind(":", 0, start) + 1  # after the name that held it
+            colon = text.rfind(":", 0, start) + 1  # after the name of the mapping, which becomes empty
             return f"{text[:colon]} {{}}{text[colon:start]}{text[stop:]}"
         return text[:start] + text[stop:]
     names = list(span.members)
@@ -67,40 +67,40 @@ def delete(text: str, keys: Sequence[str]) -> str:
     return text[:start] + text[value.end :]
 
 
-def _inserted(text: str, span: _Span, keys: Sequence[str], value: Any) -> str:
+def _insert(text: str, span: _Span, keys: Sequence[str], value: Any) -> str:
     """Return the text with another member in the mapping at `span`."""
     if span.members and not span.flow:
-        first = min(begin for begin, _ in span.members.values())
-        line = text.rfind("\n", 0, first) + 1
-        # nothing may follow a last line without an end, which could be a text that would then include it
+        first_name = min(begin for begin, _ in span.members.values())
+        line_start = text.rfind("\n", 0, first_name) + 1
+        # a last line without a line end could be a block scalar, which would include an entry after it
         end = _line_end(text, span.end)
-        place = line if end == len(text) and not text.endswith("\n") else end
-        return text[:place] + _block(keys, value, text, first - line) + text[place:]
+        position = line_start if end == len(text) and not text.endswith("\n") else end
+        return text[:position] + _block(keys, value, text, first_name - line_start) + text[position:]
     for name in reversed(keys[1:]):
         value = {name: value}
-    shown = f"{json.dumps(keys[0])}: {json.dumps(value)}"
+    member = f"{json.dumps(keys[0])}: {json.dumps(value)}"
     if span.members:
-        last = max(member.end for _, member in span.members.values())
-        return f"{text[:last]}, {shown}{text[last:]}"
+        last_end = max(child.end for _, child in span.members.values())
+        return f"{text[:last_end]}, {member}{text[last_end:]}"
     if text[span.start : span.start + 1] == "{":
-        return f"{text[: span.start]}{{{shown}}}{text[span.end :]}"
+        return f"{text[: span.start]}{{{member}}}{text[span.end :]}"
     if text[span.start : span.end] not in ("", "~", "null"):
         raise ValueError(f"what should hold {keys[0]} is not a mapping")
-    return f"{text[: span.start].rstrip(' ')} {{{shown}}}{text[span.end :]}"
+    return f"{text[: span.start].rstrip(' ')} {{{member}}}{text[span.end :]}"
 
 
 def _block(keys: Sequence[str], value: dict[str, Any], text: str, column: int) -> str:
-    """Return nested names with a mapping, each on its own line; the mapping's content as JSON."""
-    line = "\r\n" if "\r\n" in text else "\n"
+    """Return nested names and the members of a mapping, each on its own line, with the values as JSON."""
+    newline = "\r\n" if "\r\n" in text else "\n"
     step = re.search(r"\n( +)\S", text)
     indent = step[1] if step else "  "
     rows = [f"{indent * depth}{name}:" for depth, name in enumerate(keys)]
     rows += [f"{indent * len(keys)}{name}: {json.dumps(each)}" for name, each in value.items()]
-    return "".join(f"{' ' * column}{row}{line}" for row in rows)
+    return "".join(f"{' ' * column}{row}{newline}" for row in rows)
 
 
 def _span(text: str) -> _Span | None:
-    """Return the positions in a text of one document; None if it is empty."""
+    """Return the position of the value of a text with one document; None if it is empty."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -123,7 +123,7 @@ _NODES = (
 
 
 def _read(events: list[Any], at: int) -> tuple[_Span, int]:
-    """Return the value that begins with event `at`, and the number of the event after it."""
+    """Return the position of the value that begins with event `at`, and the index of the next event."""
     first = events[at]
     kind = type(first).__name__
     start, end, at = first.start_mark.index, first.end_mark.index, at + 1
@@ -143,13 +143,13 @@ def _read(events: list[Any], at: int) -> tuple[_Span, int]:
     return _Span(start, end, bool(first.flow_style), members), at + 1
 
 
-def _ended(text: str) -> str:
-    """Return a text whose last line is ended."""
+def _end_with_newline(text: str) -> str:
+    """Return the text with a line end after its last line."""
     return text if not text or text.endswith("\n") else text + ("\r\n" if "\r\n" in text else "\n")
 
 
 def _line_end(text: str, at: int) -> int:
-    """Return the position after the line that contains `at`; `at` itself at the start of a line."""
+    """Return the start of the line after the one that contains `at`; `at` itself at the start of a line."""
     if text[:at].endswith("\n"):
         return at
     end = text.find("\n", at)

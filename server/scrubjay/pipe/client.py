@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
     OnProgress = Callable[[dict[str, Any]], None]
 
-# Calls that must be answered within CALL_SECONDS; of a loading engine within STARTING_SECONDS of the start.
-# Others may take minutes while the engine is alive.
-READS = frozenset("show list sessions tags search search_documents documents scopes profile".split())
-PROMPT = READS | frozenset("add edit forget restore undo open reload finish".split())
+# Calls that must be answered within CALL_SECONDS, or by a loading engine within STARTING_SECONDS of its
+# start. Other calls may take minutes while the engine is alive.
+READ_CALLS = frozenset("show list sessions tags search search_documents documents scopes profile".split())
+PROMPT_CALLS = READ_CALLS | frozenset("add edit forget restore undo open reload finish".split())
 _LOOK_SECONDS = 1.0  # between two checks of a silent engine
 
 
 class EngineClient:
     """A connection to the engine for one call at a time; close it, or use it as a context manager.
 
-    `since` is when the engine was called, by the monotonic clock.
+    `since` is the monotonic time at which the engine was called.
     """
 
     def __init__(self, link: Link, since: float | None = None) -> None:
@@ -48,8 +48,8 @@ class EngineClient:
         self._ids = itertools.count(1)
         is_ready = link.answer.get("ready", True)
         self._loads_until = 0.0 if is_ready else (since or time.monotonic()) + STARTING_SECONDS
-        self._due: float | None = None  # the deadline of the current call
-        self._end = "The engine stopped."
+        self._deadline: float | None = None  # the deadline of the current call
+        self._end_reason = "The engine stopped."
 
     def __enter__(self) -> EngineClient:
         return self
@@ -64,19 +64,19 @@ class EngineClient:
             ScrubjayError: the error that the engine reports, with its class.
             EngineError: the engine stopped before it answered, shows no sign of life, or is late.
         """
-        number = next(self._ids)
+        request_id = next(self._ids)
         now = time.monotonic()
-        due = max(now + CALL_SECONDS, self._loads_until)
-        self._late = f"The engine is starting or busy: no answer within {due - now:.2g} seconds."
-        self._due = due if method in PROMPT else None
-        self._link.asked = None
+        deadline = max(now + CALL_SECONDS, self._loads_until)
+        self._late_reason = f"The engine is starting or busy: no answer within {deadline - now:.2g} seconds."
+        self._deadline = deadline if method in PROMPT_CALLS else None
+        self._link.asked_at = None
         try:
-            self._link.send(line_of({"id": number, "method": method, "params": dict(params)}))
+            self._link.send(line_of({"id": request_id, "method": method, "params": dict(params)}))
         except OSError as error:
             raise EngineError(f"The engine stopped before it received {method}. Try again.") from error
         for line in self._lines:
             answer = json.loads(line)
-            if answer.get("id") != number:
+            if answer.get("id") != request_id:
                 continue
             if "progress" in answer:
                 if on_progress is not None:
@@ -85,20 +85,20 @@ class EngineClient:
                 raise _error(answer["error"])
             else:
                 return answer.get("result")
-        rest = (
+        advice = (
             "Try again."
-            if method in READS
+            if method in READ_CALLS
             else f"{method} may or may not have been done; repeating it is safe."
         )
-        raise EngineError(f"{self._end} {rest}")
+        raise EngineError(f"{self._end_reason} {advice}")
 
     def _should_listen(self) -> bool:
-        """Return True if it is worth listening on after a silence."""
-        if self._due is not None and time.monotonic() >= self._due:
-            self._end = self._late
+        """Decide after a silence whether to keep listening."""
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._end_reason = self._late_reason
         elif self._link.has_stalled(STALL_SECONDS):
-            silent = f"The engine (pid {self.engine.get('pid')}) shows no sign of life"
-            self._end = f"{silent}: it is stopped, or the machine is overloaded."
+            sentence = f"The engine (pid {self.engine.get('pid')}) shows no sign of life"
+            self._end_reason = f"{sentence}: it is stopped, or the machine is overloaded."
         else:
             return True
         return False
@@ -111,14 +111,15 @@ class EngineClient:
 def open_client(
     home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None
 ) -> EngineClient:
-    """Open a client of the engine of `home`; `start` an engine if none or only an older one is running.
+    """Open a client of the engine of `home`. With `start`, start one if none or only an older one is running.
 
     Raises:
-        EngineError: no engine is running and none may or can be started, or it cannot be reached.
+        EngineError: no engine is running and none may or can be started, or the engine cannot be reached.
     """
-    since, most = time.monotonic(), STARTING_SECONDS
-    wanted = (command or engine_command()) if start else None
-    return EngineClient(reach(home, hello, wanted, env, start_seconds=most, most_seconds=most), since)
+    since = time.monotonic()
+    start_command = (command or engine_command()) if start else None
+    limits = {"start_seconds": STARTING_SECONDS, "max_seconds": STARTING_SECONDS}
+    return EngineClient(reach(home, hello, start_command, env, **limits), since)
 
 
 def _error(fields: Mapping[str, Any]) -> ScrubjayError:

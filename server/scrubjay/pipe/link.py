@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
-CALL_SECONDS = 9.0  # after which a call is answered, if only with an error
-STARTING_SECONDS = 25.0  # the same for the first calls, which meet a starting engine; hosts wait 60
+CALL_SECONDS = 9.0  # within which a call is answered, if only with an error
+STARTING_SECONDS = 25.0  # the same for the first calls, while the engine starts; hosts wait 60
 STALL_SECONDS = 5.0  # without a sign of life
 _CHUNK = 64 * 1024  # bytes per read
 
 
 class Link:
-    """An open connection after both hellos; `answer` is the engine's hello, `sent` counts our lines since."""
+    """An open connection after both hellos; `answer` is the engine's, `sent` counts our lines since."""
 
     def __init__(self, sock: socket.socket, answer: dict[str, Any], rest: bytes) -> None:
         self.answer = answer
         self.sent = 0
-        self.heard = time.monotonic()  # when the engine last sent something
-        self.asked: float | None = None  # when the silent engine was asked for a sign of life
+        self.heard_at = time.monotonic()  # when the engine last sent something
+        self.asked_at: float | None = None  # when the silent engine was asked for a sign of life
         self._socket = sock
         self._rest = rest
 
@@ -70,42 +70,42 @@ class Link:
     def has_stalled(self, seconds: float, *, ask: bool = True) -> bool:
         """Return True if the engine has shown no sign of life since it was asked `seconds` ago.
 
-        If it has spoken since, it is asked again; without `ask` it is not, because it is not reading.
+        If it has sent something since, ask it again; without `ask` do not, because it is not reading.
 
         Raises:
             OSError: the engine is gone.
         """
         now = time.monotonic()
-        if self.asked is not None and self.heard <= self.asked:
-            return now - self.asked >= seconds
-        self.asked = now
+        if self.asked_at is not None and self.heard_at <= self.asked_at:
+            return now - self.asked_at >= seconds
+        self.asked_at = now
         if ask:
             self.beat()
         return False
 
     def lines(
-        self, seconds: float | None = None, stays: Callable[[], bool] = lambda: True
+        self, seconds: float | None = None, should_continue: Callable[[], bool] = lambda: True
     ) -> Iterator[bytes]:
         """Yield the engine's lines, each with its newline, until it closes or is gone; call this once.
 
-        After each silence of `seconds`, `stays` decides whether to continue.
+        After each silence of `seconds`, `should_continue` decides whether to go on.
         """
         cutter = LineCutter()
         data = self._rest
         try:
-            with selectors.DefaultSelector() as arrival:
-                arrival.register(self._socket, selectors.EVENT_READ)
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._socket, selectors.EVENT_READ)
                 while True:
                     yield from (line for line in cutter.feed(data) if line != BEAT)
-                    while seconds is not None and not arrival.select(seconds):
-                        if not stays():
+                    while seconds is not None and not selector.select(seconds):
+                        if not should_continue():
                             return
                     data = self._socket.recv(_CHUNK)
-                    self.heard = time.monotonic()
+                    self.heard_at = time.monotonic()
                     if not data:
                         return
         except (OSError, ValueError):
-            return  # killed, closed or out of time: the end for the reader
+            return  # killed, closed or timed out: for the reader this is the end
 
     def half_close(self) -> None:
         """Tell the engine that no more lines will come; it may still send some."""
@@ -124,13 +124,13 @@ class Link:
         self._shut(socket.SHUT_RDWR)
         self._socket.close()
 
-    def _shut(self, how: int) -> None:
+    def _shut(self, direction: int) -> None:
         with contextlib.suppress(OSError):  # the other side closed first
-            self._socket.shutdown(how)
+            self._socket.shutdown(direction)
 
 
 def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
-    """Connect to the engine of `home`, which may refuse; None if no engine answers within `seconds`."""
+    """Connect to the engine of `home`, which may refuse; return None if none answers within `seconds`."""
     facts = engine_facts(home)
     sock = None
     try:

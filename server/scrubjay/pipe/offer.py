@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 OFFER_FILE = os.path.join(os.path.dirname(__file__), "offer.json")
 
-# The answer to a client that asks for the one version that requires batches of JSON-RPC; see DECISIONS.
-INSTEAD = {"2025-03-26": "2024-11-05"}
+# The version to offer a client that asks for the one that requires batches of JSON-RPC; see DECISIONS.
+VERSION_SUBSTITUTES = {"2025-03-26": "2024-11-05"}
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _VERSION_KEY = _VERSION.encode()
@@ -36,33 +36,34 @@ class Offer:
     """
 
     def __init__(self, answers: dict[str, Any]) -> None:
-        """Take {way: {"versions": [oldest, ...], "answers": {method: {"result" or "error": ...}}}}."""
-        self._offered = answers
-        self._way: str | None = None  # the style of the first request for an engine
+        """Take {style: {"versions": [oldest, ...], "answers": {method: {"result" or "error": ...}}}}."""
+        self._offer = answers
+        self._style: str | None = None  # the style of the first request for an engine
         self._initialized = False
 
     def answer(self, message: Message) -> bytes | None:
-        """Return the line that answers a request, or None if it takes an engine."""
+        """Return the line that answers a request, or None if only an engine can answer it."""
         if not message.is_request:
             return None
-        method, way = message.seen.method, _way(message)
-        answer: dict[str, Any] | None = self._offered[way]["answers"].get(method)
-        usual = self.usual(message) if answer is not None else None
-        if usual is None or answer is None or (usual.params and method != "initialize"):
-            self._way = self._way or way
+        method, style = message.parts.method, _style(message)
+        answer: dict[str, Any] | None = self._offer[style]["answers"].get(method)
+        request = self.parse(message) if answer is not None else None
+        if request is None or answer is None or (request.params and method != "initialize"):
+            self._style = self._style or style
             return None
         if method == "initialize":
-            self._way, self._initialized = way, True
-            versions = self._offered[way]["versions"]
-            asked = INSTEAD.get(usual.params["protocolVersion"], usual.params["protocolVersion"])
-            agreed = asked if asked in versions else versions[-1]
+            self._style, self._initialized = style, True
+            versions = self._offer[style]["versions"]
+            requested = request.params["protocolVersion"]
+            requested = VERSION_SUBSTITUTES.get(requested, requested)
+            agreed = requested if requested in versions else versions[-1]
             answer = {"result": {**answer["result"], "protocolVersion": agreed}}
-        return line_of({"jsonrpc": "2.0", "id": message.seen.id, **answer})
+        return line_of({"jsonrpc": "2.0", "id": message.parts.id, **answer})
 
-    def usual(self, message: Message) -> Usual | None:
-        """Parse a request in the usual form that fits this point of the conversation."""
-        way = _way(message)
-        if self._way not in (None, way):
+    def parse(self, message: Message) -> PlainRequest | None:
+        """Parse a request of the usual form, if it fits this point of the conversation; else return None."""
+        style = _style(message)
+        if self._style not in (None, style):
             return None
         try:
             request = json.loads(message.line)
@@ -74,36 +75,37 @@ class Offer:
         meta = params.pop("_meta", {})
         if not isinstance(meta, dict) or type(meta.get("progressToken", 0)) not in (int, str):
             return None
-        if message.seen.method == "initialize":
-            about, capabilities = params.get("clientInfo"), params.get("capabilities")
-            right = isinstance(params.get("protocolVersion"), str) and _is_client(capabilities, about)
-        elif way == "modern":
-            about, capabilities = meta.get(_CLIENT, {"name": "", "version": ""}), meta.get(_CAPABILITIES)
-            right = meta.get(_VERSION) in self._offered[way]["versions"] and _is_client(capabilities, about)
+        if message.parts.method == "initialize":
+            client, capabilities = params.get("clientInfo"), params.get("capabilities")
+            is_plain = isinstance(params.get("protocolVersion"), str) and _is_client(capabilities, client)
+        elif style == "modern":
+            client, capabilities = meta.get(_CLIENT, {"name": "", "version": ""}), meta.get(_CAPABILITIES)
+            versions = self._offer[style]["versions"]
+            is_plain = meta.get(_VERSION) in versions and _is_client(capabilities, client)
         else:
-            right = self._initialized
-        return Usual(params, meta.get("progressToken"), way == "modern") if right else None
+            is_plain = self._initialized
+        return PlainRequest(params, meta.get("progressToken"), style == "modern") if is_plain else None
 
 
-class Usual(NamedTuple):
-    """A request in the usual form."""
+class PlainRequest(NamedTuple):
+    """A request in the usual form, parsed."""
 
     params: dict[str, Any]  # without `_meta`
     token: int | str | None  # for progress reports
     modern: bool
 
 
-def _way(message: Message) -> str:
-    return "modern" if message.seen.method != "initialize" and _VERSION_KEY in message.line else "handshake"
+def _style(message: Message) -> str:
+    return "modern" if message.parts.method != "initialize" and _VERSION_KEY in message.line else "handshake"
 
 
-def _is_client(capabilities: object, about: object) -> bool:
+def _is_client(capabilities: object, client: object) -> bool:
     """Return True if a client describes itself as the protocol requires."""
     return (
         isinstance(capabilities, dict)
         and all(isinstance(each, dict) for each in capabilities.values())
-        and isinstance(about, dict)
-        and all(isinstance(about.get(name), str) for name in ("name", "version"))
+        and isinstance(client, dict)
+        and all(isinstance(client.get(name), str) for name in ("name", "version"))
     )
 
 

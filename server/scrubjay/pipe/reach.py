@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
-START_SECONDS = 10.0  # for an engine to come up
+START_SECONDS = 10.0  # for an engine to start
 UNREACHABLE_SECONDS = 5.0  # for an engine that holds the lock to answer
 TAKEOVER_SECONDS = 40.0  # for an engine to finish: its grace period and a margin
 MAX_FAILED_STARTS = 3
@@ -46,30 +46,30 @@ def reach(
     *,
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
-    most_seconds: float = float("inf"),
+    max_seconds: float = float("inf"),
     since: float | None = None,
 ) -> Link:
     """Return a link to the engine of `home`. If none is running, start one with `command`, if given.
 
-    The search ends after `most_seconds`, however long an engine takes to start or to make room. `since` is
-    when a call began to wait for the engine, by the monotonic clock; the engine is told.
+    The search ends after `max_seconds`, however long an engine takes to start or to make room. `since` is the
+    monotonic time at which a call began to wait; the engine is told how long that was.
 
     Raises:
         EngineError: the engine refuses this client, cannot be started, or cannot be reached; the message says
             what to do.
         HomeError: the home's locks cannot be used.
     """
-    search = _Search(home, hello, command, env, start_seconds, unreachable_seconds, most_seconds)
+    search = _Search(home, hello, command, env, start_seconds, unreachable_seconds, max_seconds)
     pause = _FIRST_PAUSE
-    with FileLock(home.starting_lock) as starting:
-        while (link := search.knock(starting, since)) is None:
+    with FileLock(home.starting_lock) as starting_lock:
+        while (link := search.knock(starting_lock, since)) is None:
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
     return link
 
 
 class _Search:
-    """The search for an engine: what it started and saw, and when it gives up."""
+    """A search for an engine: what it has started and seen, and when it gives up."""
 
     def __init__(
         self,
@@ -79,37 +79,36 @@ class _Search:
         env: Mapping[str, str],
         start_seconds: float,
         unreachable_seconds: float,
-        most_seconds: float,
+        max_seconds: float,
     ) -> None:
         self._home, self._hello, self._command, self._env = home, hello, command, env
         self._start_seconds, self._unreachable_seconds = start_seconds, unreachable_seconds
-        self._begin = time.monotonic()
-        self._end, self._last = self._begin + start_seconds, self._begin + most_seconds
-        self._held_since: float | None = (
-            None  # when we first saw an engine with the lock that does not answer
-        )
+        self._started = time.monotonic()
+        self._end, self._hard_end = self._started + start_seconds, self._started + max_seconds
+        # When we first saw that an engine holds the lock and does not answer.
+        self._silent_since: float | None = None
         self._child: Spawned | None = None
 
-    def knock(self, starting: FileLock, since: float | None) -> Link | None:
-        """Return a link to the engine; without one, do what may help. Raises EngineError if nothing does."""
-        waited = round(time.monotonic() - (self._begin if since is None else since), 2)
+    def knock(self, starting_lock: FileLock, since: float | None) -> Link | None:
+        """Return a link to the engine. Without one, take the next step; raise EngineError if none is left."""
+        waited = round(time.monotonic() - (self._started if since is None else since), 2)
         link = knock(self._home, self._hello.copy(waited=waited), _KNOCK_SECONDS)
         step = _judge(link, self._hello, may_replace=self._command is not None)
         if link is not None and step is _Step.USE:
             if self._child is not None:
-                Attempts(starting).succeeded()
+                Attempts(starting_lock).succeeded()
             return link
         if link is not None:
             link.close()
         now = time.monotonic()
-        if self._command is not None and starting.acquire():
+        if self._command is not None and starting_lock.acquire():
             # While we hold this lock, no other client can start an engine before ours.
-            self._replace_or_start(self._command, step, Attempts(starting), now)
+            self._replace_or_start(self._command, step, Attempts(starting_lock), now)
         elif is_held(self._home.engine_lock):
-            self._held_since = self._held_since or now
+            self._silent_since = self._silent_since or now
         elif self._command is None:
-            what = f"No engine is running for {self._home.root}."
-            raise EngineError(f"{what} Any client starts one, or `scrubjay serve`.")
+            sentence = f"No engine is running for {self._home.root}."
+            raise EngineError(f"{sentence} Any client starts one, or `scrubjay serve`.")
         self._check_time(now)
         return None
 
@@ -117,22 +116,22 @@ class _Search:
         if step is _Step.REPLACE:
             _ask_to_finish(self._home, self._hello)
         elif self._child is not None and self._child.is_alive():
-            self._held_since = None
+            self._silent_since = None
         elif not is_held(self._home.engine_lock):
             self._child = _start(self._home, command, self._env, attempts, self._child)
-            self._held_since = None
+            self._silent_since = None
             self._end = max(self._end, now + self._start_seconds / 2)  # a second start needs more time
         else:
-            self._child, self._held_since = None, self._held_since or now
+            self._child, self._silent_since = None, self._silent_since or now
 
     def _check_time(self, now: float) -> None:
-        if self._held_since and engine_facts(self._home).get("finishing"):
-            # It makes room when the calls of its other clients have ended.
-            self._held_since, self._end = now, self._begin + TAKEOVER_SECONDS
-        elif self._held_since and now - self._held_since >= self._unreachable_seconds:
-            raise EngineError(_out_of_reach(self._home))
-        if now >= min(self._end, self._last):
-            sentence = f"The engine did not answer within {now - self._begin:.0f} seconds."
+        if self._silent_since and engine_facts(self._home).get("finishing"):
+            # It makes room as soon as the calls of its other clients have ended.
+            self._silent_since, self._end = now, self._started + TAKEOVER_SECONDS
+        elif self._silent_since and now - self._silent_since >= self._unreachable_seconds:
+            raise EngineError(_unreachable_sentence(self._home))
+        if now >= min(self._end, self._hard_end):
+            sentence = f"The engine did not answer within {now - self._started:.0f} seconds."
             raise EngineError(f"{sentence} Its log is {engine_log(self._home)}.")
 
 
@@ -146,12 +145,12 @@ def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) ->
     check_filesystem(home.root)
     end = time.monotonic() + seconds
     lock = FileLock(home.engine_lock)
-    with FileLock(home.starting_lock) as starting:
-        starting.acquire(START_SECONDS)  # so that no pipe starts an engine before we have the lock
+    with FileLock(home.starting_lock) as starting_lock:
+        starting_lock.acquire(START_SECONDS)  # so that no pipe starts an engine before we have the lock
         while not lock.acquire():
             _ask_to_finish(home, hello)
             if time.monotonic() >= end:
-                raise EngineError(_out_of_reach(home))
+                raise EngineError(_unreachable_sentence(home))
             time.sleep(_LONGEST_PAUSE)
     return lock
 
@@ -163,14 +162,14 @@ class Attempts:
         self._lock = lock
 
     def exhausted(self, now: float) -> str | None:
-        """Return why the last start failed, if no start is allowed at `now` (seconds since 1970)."""
+        """Return why the last start failed if none is allowed at `now` (seconds since 1970), else None."""
         times, reason = self._read(now)
         return reason if len(times) >= MAX_FAILED_STARTS else None
 
     def failed(self, now: float, reason: str) -> None:
         """Record a start that failed at `now`."""
         times, _ = self._read(now)
-        text = " ".join(str(int(at)) for at in [*times, now])
+        text = " ".join(str(int(failed_at)) for failed_at in [*times, now])
         self._lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
 
     def succeeded(self) -> None:
@@ -181,7 +180,7 @@ class Attempts:
     def _read(self, now: float) -> tuple[list[float], str]:
         first, _, reason = self._lock.read().partition("\n")
         times = [float(word) for word in first.split() if word.isdigit()]
-        return [at for at in times if 0 <= now - at < FAILURE_WINDOW], reason
+        return [failed_at for failed_at in times if 0 <= now - failed_at < FAILURE_WINDOW], reason
 
 
 def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
@@ -211,12 +210,12 @@ def _ask_to_finish(home: Home, hello: Hello) -> None:
 
 
 def _start(
-    home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, dead: Spawned | None
+    home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, previous: Spawned | None
 ) -> Spawned:
-    """Start an engine, unless too many have failed; `dead` is the one started before by this attempt."""
+    """Start an engine, unless too many have failed; `previous` was started by this search, and died."""
     now = time.time()
-    if dead is not None:
-        attempts.failed(now, dead.last_words() or "it ended without a message")
+    if previous is not None:
+        attempts.failed(now, previous.last_words() or "it ended without a message")
     reason = attempts.exhausted(now)
     if reason is not None:
         raise EngineError(
@@ -226,7 +225,7 @@ def _start(
     return spawn(home, command, env)
 
 
-def _out_of_reach(home: Home) -> str:
+def _unreachable_sentence(home: Home) -> str:
     """Describe an engine that holds the lock and does not answer."""
     facts = engine_facts(home)
     who = "it left no address"
@@ -246,7 +245,7 @@ def _out_of_reach(home: Home) -> str:
 
 
 def _is_engine_here(pid: object) -> bool:
-    """Return True if a process visible on this machine is an engine; known on Linux only."""
+    """Return True if `pid` is an engine visible on this machine; False on any system but Linux."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return b"scrubjay" in file.read(4_096)

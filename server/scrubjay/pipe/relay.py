@@ -1,9 +1,9 @@
-"""Carries lines between a client and the current engine; answers by itself what needs no engine.
+"""Carries lines between a client and the current engine; answers what needs no engine.
 
-One thread reads the client, another finds the engine and reads it. Windows cannot wait for standard input and
-a socket at once, so all systems use this design. A third keeps time: however long the engine takes to start,
-load, restart or work, a call is answered within `CALL_SECONDS`. A thread that sends to the engine holds
-`_sending`; one that uses the state holds `_changed`, briefly: waiting for one side must not stop the other.
+One thread reads the client, a second finds the engine and reads it, because Windows cannot wait for standard
+input and a socket at once. A third keeps time, so that each call is answered within `CALL_SECONDS`, however
+long the engine takes to start, load, restart or work. A thread holds `_sending` to send to the engine, and
+`_changed`, briefly, to use the state: waiting for one side must not stop the other.
 """
 
 from __future__ import annotations
@@ -15,15 +15,9 @@ from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import CALL_SECONDS, STALL_SECONDS, STARTING_SECONDS
-from scrubjay.pipe.session import (
-    LATE,
-    UNCONFIRMED,
-    UNWRITTEN,
-    Message,
-    Session,
-)
+from scrubjay.pipe.session import LATE, UNCONFIRMED, UNWRITTEN, Message, Session
 from scrubjay.wire.lines import LineCutter, TooLong
-from scrubjay.wire.messages import CALL_LIMIT, NOT_JSON, answered, glance
+from scrubjay.wire.messages import CALL_LIMIT, NOT_JSON, answered_key, glance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,12 +45,12 @@ STALLED_WRITE = (
     "or may not have been stored. Repeating the call is safe: the same content is stored once."
 )
 
-_SILENCE_SECONDS = 2.0  # of silence over a request, before the engine is asked for a sign of life
+_SILENCE_SECONDS = 2.0  # without a line during a request, before the engine is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
 _REPLAY_SECONDS = 10.0  # for a new engine to answer replayed requests
 _ALIVE_SECONDS = 2.0  # between two checks that the client still exists
 _TIME_SECONDS = 1.0  # between two checks for late calls
-_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines and bytes of a line read before an engine is found
+_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines, and bytes of a line, read before an engine is found
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
 _INVALID_REQUEST = -32600
@@ -77,12 +71,12 @@ class Relay:
         self._session = Session()
         self._outbox: list[Message] = []  # unsent lines, oldest first
         self._link: Link | None = None
-        # an engine is needed; one is looked for at once, so that it is ready when the client speaks
-        self._needed = True
-        self._leaves = False  # the client has closed its input
-        self._over = False  # and has received its last answers
-        self._stalled = False  # the engine gave no sign of life
-        self._loads_until: float | None = None  # of the first engine: until then its calls may wait longer
+        # True from the beginning, so that an engine is ready when the client sends its first line.
+        self._needs_engine = True
+        self._has_client_closed = False  # the client has closed its input
+        self._is_over = False  # the client has also received its last answers
+        self._has_stalled = False  # the engine gave no sign of life
+        self._loads_until: float | None = None  # until then, calls to the first engine may wait longer
         self._changed = threading.Condition()
         self._sending = threading.Lock()
 
@@ -94,7 +88,7 @@ class Relay:
         self._serve_client()
         self._serve_last_calls()
         with self._changed:
-            self._over = True
+            self._is_over = True
             link = self._link
             self._changed.notify_all()
         if link is not None:
@@ -116,13 +110,13 @@ class Relay:
         """Wait for the answers to the client's last requests, for as long as a call may take."""
         end = time.monotonic() + CALL_SECONDS + _TIME_SECONDS
         with self._changed:
-            self._leaves = True
+            self._has_client_closed = True
             while (
                 self._session.has_pending_answer
                 and not self._terminal.closed
-                and (left := end - time.monotonic()) > 0
+                and (seconds_left := end - time.monotonic()) > 0
             ):
-                self._changed.wait(min(left, _ALIVE_SECONDS))
+                self._changed.wait(min(seconds_left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
         """Answer one line of the client or put it into the outbox; wait if that is full."""
@@ -136,7 +130,7 @@ class Relay:
         message = Message(line)
         if (problem := message.problem) is not None:
             code = _PARSE_ERROR if problem == NOT_JSON else _INVALID_REQUEST
-            self._terminal.write(_error(message.seen.id, code, problem))
+            self._terminal.write(_error(message.parts.id, code, problem))
             return
         answer = self._offer.answer(message)
         message.answered = answer is not None
@@ -147,16 +141,16 @@ class Relay:
         with self._changed:
             self._session.note_message(message)
             self._outbox.append(message)
-            self._needed = True
+            self._needs_engine = True
             self._changed.notify_all()
         self._flush()
         too_long = len(line) > _LONGEST_AHEAD
-        self._wait(lambda: message in self._outbox and (too_long or len(self._outbox) > _LINES_AHEAD))
+        self._wait_while(lambda: message in self._outbox and (too_long or len(self._outbox) > _LINES_AHEAD))
 
-    def _wait(self, full: Callable[[], bool]) -> None:
+    def _wait_while(self, is_full: Callable[[], bool]) -> None:
         """Stop reading the client while the outbox is full and an engine is on its way."""
         with self._changed:
-            while self._needed and full() and not self._terminal.closed:
+            while self._needs_engine and is_full() and not self._terminal.closed:
                 self._changed.wait(_ALIVE_SECONDS)
 
     def _flush(self) -> None:
@@ -179,13 +173,13 @@ class Relay:
                     return
                 with self._changed:
                     message.number = number
-                    if self._outbox and self._outbox[0] is message:  # else it was given up as late meanwhile
+                    if self._outbox and self._outbox[0] is message:  # else it was meanwhile given up as late
                         self._outbox.pop(0)
 
     # The engine's side.
 
     def _serve_engines(self) -> None:
-        while self._engine_needed():
+        while self._wait_for_need():
             try:
                 with self._changed:
                     since = self._session.waits_since or time.monotonic()
@@ -203,22 +197,22 @@ class Relay:
                 self._refuse(unforeseen("The connection to the engine", error))
                 continue
             self._recover(link, lines_read)
-            if self._stalled:
+            if self._has_stalled:
                 self._refuse(STALLED.format(pid=link.answer.get("pid")))
 
-    def _engine_needed(self) -> bool:
-        """Wait until a line needs an engine; return False if the client is gone."""
+    def _wait_for_need(self) -> bool:
+        """Wait until an engine is needed; return False if the client is gone."""
         with self._changed:
-            while not self._needed and not self._over:
+            while not self._needs_engine and not self._is_over:
                 self._changed.wait()
-            return not self._over
+            return not self._is_over
 
     def _converse(self, link: Link) -> int | None:
         """Bring the engine to the client's state, then carry lines until it ends.
 
         Returns how many of our lines the engine read, if it said goodbye.
         """
-        self._stalled = False
+        self._has_stalled = False
         lines = link.lines(
             _SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._should_listen(link)
         )
@@ -233,8 +227,8 @@ class Relay:
             return None
         with self._changed:
             if self._loads_until is None:
-                loads = 0.0 if link.answer.get("ready", True) else STARTING_SECONDS
-                self._loads_until = time.monotonic() + loads
+                load_seconds = 0.0 if link.answer.get("ready", True) else STARTING_SECONDS
+                self._loads_until = time.monotonic() + load_seconds
             self._link = link
         self._flush()
         for line in lines:
@@ -242,49 +236,49 @@ class Relay:
                 lines_read: int = json.loads(line)["lines"]
                 return lines_read
             with self._changed:
-                wanted = self._session.note_answer(answered(line))
-                if self._leaves:
+                wanted = self._session.note_answer(answered_key(line))
+                if self._has_client_closed:
                     self._changed.notify_all()
             if wanted:
                 self._terminal.write(line)
         return None
 
     def _should_listen(self, link: Link) -> bool:
-        """Return True if it is worth listening on after a silence: if the engine shows signs of life."""
+        """Decide after a silence whether to keep listening: only to an engine that shows signs of life."""
         with self._changed:
-            waits = self._link is None or self._session.has_unanswered
-        if not waits:
-            link.asked = None
+            is_waiting = self._link is None or self._session.has_unanswered
+        if not is_waiting:
+            link.asked_at = None
             return True
         may_send = self._sending.acquire(blocking=False)  # else the engine is not reading
         try:
-            self._stalled = link.has_stalled(STALL_SECONDS, ask=may_send)
+            self._has_stalled = link.has_stalled(STALL_SECONDS, ask=may_send)
         finally:
             if may_send:
                 self._sending.release()
-        return not self._stalled
+        return not self._has_stalled
 
     def _skip_answer(self, lines: Iterator[bytes], message: Message) -> bool:
-        """Drop the answer to a replayed request, which the client has; False if the engine ends first."""
+        """Drop the answer to a replayed request; return False if the engine ends before it."""
         for line in lines:
-            if answered(line) == message.seen.key:
+            if answered_key(line) == message.parts.key:
                 return True
             self._terminal.write(line)
         return False
 
     def _recover(self, link: Link, lines_read: int | None) -> None:
         """After a link has ended, queue lines for the next engine; answer those that cannot be repeated."""
-        link.close()  # before taking the lock, which a thread stuck sending on this link holds
+        link.close()  # before taking the lock: a thread stuck in sending on this link holds it
         with self._sending, self._changed:
             self._link, self._loads_until = None, 0.0  # a later engine gets the usual time
             loss = self._session.sort_loss(lines_read)
             for message in loss.resend:
                 message.number, message.sending = None, False
             self._outbox[:0] = loss.resend
-            self._needed = bool(self._outbox)
-        uncertain = STALLED_WRITE.format(pid=link.answer.get("pid")) if self._stalled else UNCERTAIN
+            self._needs_engine = bool(self._outbox)
+        sentence = STALLED_WRITE.format(pid=link.answer.get("pid")) if self._has_stalled else UNCERTAIN
         for message in loss.uncertain:
-            self._terminal.write(refusal(message, uncertain))
+            self._terminal.write(refusal(message, sentence))
         for message in loss.fatal:
             self._terminal.write(refusal(message, FATAL))
 
@@ -293,7 +287,7 @@ class Relay:
         with self._sending, self._changed:
             requests = self._session.give_up()
             self._outbox = [message for message in self._outbox if message.is_setup]
-            self._needed = False
+            self._needs_engine = False
         for message in requests:
             self._terminal.write(refusal(message, sentence))
         with self._changed:
@@ -303,14 +297,14 @@ class Relay:
 
     def _keep_time(self) -> None:
         """Answer each late call with an error, until the client is gone."""
-        while (late := self._next_late()) is not None:
-            of_write = UNCONFIRMED if late.sending else UNWRITTEN
-            self._terminal.write(refusal(late, of_write if late.may_write else LATE))
+        while (message := self._next_late()) is not None:
+            about_writes = UNCONFIRMED if message.sending else UNWRITTEN
+            self._terminal.write(refusal(message, about_writes if message.may_write else LATE))
 
     def _next_late(self) -> Message | None:
         """Wait for a late call and remove it from all queues; return None if the client is gone."""
         with self._changed:
-            while not self._over:
+            while not self._is_over:
                 now, message = time.monotonic(), self._session.first_due
                 if message is not None and message.due is not None and message.due <= now:
                     self._session.give_up(message)
@@ -321,18 +315,18 @@ class Relay:
             return None
 
 
-def unforeseen(what: str, error: Exception) -> str:
+def unforeseen(task: str, error: Exception) -> str:
     """Return the message for an unexpected failure; it quotes nothing that a user said."""
-    why = getattr(error, "strerror", None) or type(error).__name__
-    return f"{what} failed inside Scrubjay: {why}. Call again; `scrubjay doctor` may say more."
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return f"{task} failed inside Scrubjay: {reason}. Call again; `scrubjay doctor` may say more."
 
 
 def refusal(message: Message, sentence: str) -> bytes:
     """Return the answer to a request that reaches no engine."""
     if message.is_call:
         result = {"content": [{"type": "text", "text": sentence}], "isError": True, "resultType": "complete"}
-        return _line({"jsonrpc": "2.0", "id": message.seen.id, "result": result})
-    return _error(message.seen.id, _SERVER_ERROR, sentence)
+        return _line({"jsonrpc": "2.0", "id": message.parts.id, "result": result})
+    return _error(message.parts.id, _SERVER_ERROR, sentence)
 
 
 def _error(request_id: object, code: int, sentence: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The messages of one client that a new engine needs to see again. It moves no bytes."""
+"""Tracks the messages of one client that a new engine needs to see again. It moves no bytes."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ _ENDLESS = frozenset({"subscriptions/listen"})  # its answer is the end of a str
 LONG_TOOLS = frozenset({"add_document"})  # a folder takes minutes, so a living engine has no deadline
 
 _OPENING = {"initialize", "notifications/initialized"}
-_LAST_OF_EACH = {*_OPENING, "logging/setLevel"}
+# A new engine needs the last line of each.
+_STATE_METHODS = {*_OPENING, "logging/setLevel"}
 
 
 class Message:
     """One line of the client.
 
-    `number` is its place on the current link, None until it is sent; `answered` is True once the client has
-    its answer; `since` is when it began to wait for an engine, by the monotonic clock, None while it waits
-    behind its client's other calls; `seconds` is how long it then waits.
+    `number` is its place on the current link, None until it is sent. `answered` is True once the client has
+    its answer. `since` is the monotonic time at which it began to wait for an engine, None while it waits
+    behind other calls of its client; `seconds` is how long it may wait from then on.
     """
 
-    __slots__ = ("answered", "line", "number", "repeated", "seconds", "seen", "sending", "since")
+    __slots__ = ("answered", "line", "number", "parts", "repeated", "seconds", "sending", "since")
 
     def __init__(self, line: bytes) -> None:
         self.line = line
-        self.seen = glance(line)
+        self.parts = glance(line)
         self.number: int | None = None
         self.answered = False
         self.repeated = False  # it was in flight when an earlier engine died
@@ -50,40 +51,40 @@ class Message:
     @property
     def problem(self) -> str | None:
         """Why this line cannot be answered; None for a valid message."""
-        if self.seen.problem is not None:
-            return self.seen.problem
-        if self.seen.has_bad_id and not self.seen.is_answer:
+        if self.parts.problem is not None:
+            return self.parts.problem
+        if self.parts.has_bad_id and not self.parts.is_answer:
             return "The id of this request is neither a string nor a number. Send another one."
-        if self.seen.method is None and not self.seen.is_answer:
+        if self.parts.method is None and not self.parts.is_answer:
             return "This is not a JSON-RPC message. Send one object per line; batches are not supported."
         return None
 
     @property
     def is_request(self) -> bool:
         """Return True if the client waits for an answer; a notification gets none."""
-        return self.seen.method is not None and self.seen.key is not None
+        return self.parts.method is not None and self.parts.key is not None
 
     @property
     def is_setup(self) -> bool:
-        """Return True if each new engine has to see this message, though it gets no answer."""
-        return self.seen.method in _OPENING and (self.answered or not self.is_request)
+        """Return True if each new engine has to see this message, although it gets no answer."""
+        return self.parts.method in _OPENING and (self.answered or not self.is_request)
 
     @property
     def is_call(self) -> bool:
-        """Return True if its answer is a tool's result, which the model reads."""
-        return self.seen.method == "tools/call"
+        """Return True if the answer is a tool's result, which the model reads."""
+        return self.parts.method == "tools/call"
 
     @property
     def may_write(self) -> bool:
-        """Return True if the engine may have changed something because of it."""
-        return self.is_call and self.seen.name in WRITING_TOOLS
+        """Return True if this call may have changed what is stored."""
+        return self.is_call and self.parts.name in WRITING_TOOLS
 
     @property
     def due(self) -> float | None:
         """The client's deadline for an answer, by the monotonic clock; None without one."""
-        at_work = self.sending and self.is_call and self.seen.name in LONG_TOOLS
+        is_working = self.sending and self.is_call and self.parts.name in LONG_TOOLS
         seconds = CALL_SECONDS if self.seconds is None else self.seconds
-        return None if self.since is None or at_work else self.since + seconds
+        return None if self.since is None or is_working else self.since + seconds
 
 
 class Loss(NamedTuple):
@@ -99,7 +100,7 @@ class Session:
 
     def __init__(self) -> None:
         self._in_flight: dict[tuple[str, object] | None, Message] = {}
-        # Answered to the client already; drop the engine's answers.
+        # The client already has an answer to these; the engine's answer is dropped.
         self._answered: dict[tuple[str, object] | None, Message] = {}
         self._setup: dict[tuple[str, str | None], Message] = {}
 
@@ -111,7 +112,7 @@ class Session:
     @property
     def has_pending_answer(self) -> bool:
         """Return True if the client waits for an answer other than the end of a stream."""
-        return any(message.seen.method not in _ENDLESS for message in self._in_flight.values())
+        return any(message.parts.method not in _ENDLESS for message in self._in_flight.values())
 
     @property
     def has_unanswered(self) -> bool:
@@ -129,39 +130,39 @@ class Session:
         """When the oldest request in flight began to wait, by the monotonic clock."""
         return min((each.since for each in self._in_flight.values() if each.since), default=None)
 
-    def _begin(self) -> None:
-        """Start the time of the first calls in flight, as many as an engine processes at once."""
+    def _start_clocks(self) -> None:
+        """Start the time limits of the first calls in flight: as many as an engine processes at once."""
         for message in itertools.islice(self._in_flight.values(), AT_ONCE):
-            if message.since is None and message.seen.method not in _ENDLESS:
+            if message.since is None and message.parts.method not in _ENDLESS:
                 message.since = time.monotonic()
 
     def note_message(self, message: Message) -> None:
         """Record a line of the client."""
-        seen = message.seen
-        if message.is_request and seen.key is not None:
-            (self._answered if message.answered else self._in_flight)[seen.key] = message
-            self._begin()
-        elif seen.method == "notifications/cancelled" and seen.request_id is not None:
-            self._in_flight.pop(key_of(seen.request_id), None)
-        if seen.method in _LAST_OF_EACH:
-            self._setup[seen.method, None] = message
-        elif seen.method == "resources/subscribe":
-            self._setup[seen.method, seen.uri] = message
-        elif seen.method == "resources/unsubscribe":
-            self._setup.pop(("resources/subscribe", seen.uri), None)
+        parts = message.parts
+        if message.is_request and parts.key is not None:
+            (self._answered if message.answered else self._in_flight)[parts.key] = message
+            self._start_clocks()
+        elif parts.method == "notifications/cancelled" and parts.request_id is not None:
+            self._in_flight.pop(key_of(parts.request_id), None)
+        if parts.method in _STATE_METHODS:
+            self._setup[parts.method, None] = message
+        elif parts.method == "resources/subscribe":
+            self._setup[parts.method, parts.uri] = message
+        elif parts.method == "resources/unsubscribe":
+            self._setup.pop(("resources/subscribe", parts.uri), None)
 
     def note_answer(self, key: tuple[str, object] | None) -> bool:
         """Forget the request that an engine's line answers; return True if the client wants the line."""
         if self._in_flight.pop(key, None) is not None:
-            self._begin()
+            self._start_clocks()
         return self._answered.pop(key, None) is None
 
     def replay(self) -> list[Message]:
-        """Return the answered lines that bring a new engine to the client's state, in order."""
+        """Return the answered lines that give a new engine the client's state, in order."""
         return [
             message
             for message in self._setup.values()
-            if message.number is not None and message.seen.key not in self._in_flight
+            if message.number is not None and message.parts.key not in self._in_flight
         ]
 
     def sort_loss(self, lines_read: int | None) -> Loss:
@@ -189,15 +190,15 @@ class Session:
                 del self._in_flight[key]
         return loss
 
-    def give_up(self, one: Message | None = None) -> list[Message]:
-        """Remove the requests in flight, or `one`, and return them; each is answered with the reason."""
-        given_up = list(self._in_flight.values()) if one is None else [one]
+    def give_up(self, only: Message | None = None) -> list[Message]:
+        """Remove all requests in flight, or `only` this one, and return them; the caller answers each."""
+        given_up = list(self._in_flight.values()) if only is None else [only]
         for message in given_up:
-            key = message.seen.key
+            key = message.parts.key
             assert key is not None
             del self._in_flight[key]
             if message.sending:
                 self._answered[key] = message
         self._setup = {slot: message for slot, message in self._setup.items() if message not in given_up}
-        self._begin()
+        self._start_clocks()
         return given_up

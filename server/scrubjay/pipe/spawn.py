@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from scrubjay.home.paths import Home
 
-# The variables that an engine inherits; those of AWS are for a store in a bucket. TMPDIR is not among them: a
-# client's temporary folder may vanish with the client, and the engine has its own.
+# The variables that an engine inherits; those of AWS are for a store in a bucket. TMPDIR is not inherited,
+# because a client's temporary folder may vanish with the client, and the engine has its own.
 _INHERITED = """
 HOME USER LOGNAME PATH LANG LC_ALL LC_CTYPE TZ XDG_RUNTIME_DIR XDG_CACHE_HOME HF_HOME AWS_ACCESS_KEY_ID
 AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT
@@ -35,7 +35,7 @@ class Spawned:
 
     def __init__(self, pid: int, log: str, log_start: int) -> None:
         self.pid, self.log = pid, log
-        self.log_start = log_start  # bytes in the log before its start
+        self.log_start = log_start  # bytes of the log before the process started
 
     def is_alive(self) -> bool:
         """Return True if the process is still running; a zombie is not."""
@@ -44,7 +44,7 @@ class Spawned:
         return is_running(self.pid)
 
     def last_words(self) -> str:
-        """Return the last line that it wrote to the log, or an empty string."""
+        """Return the last line that the process wrote to the log, or an empty string."""
         try:
             with open_regular(self.log) as file:
                 file.seek(self.log_start)
@@ -83,7 +83,7 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
 def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
     fd = open_log(log)
     try:
-        start = os.fstat(fd).st_size
+        log_start = os.fstat(fd).st_size
         child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}
         if sys.platform == "win32":  # pragma: no cover
             pid = _on_windows(home, command, child_env, fd)
@@ -91,38 +91,38 @@ def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> 
             pid = _on_posix(home, command, child_env, fd)
     finally:
         os.close(fd)
-    return Spawned(pid, log, start)
+    return Spawned(pid, log, log_start)
 
 
 def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
     """Fork twice, so that the engine is not our child and can have no terminal; return its pid."""
-    # The first child reports the pid, the second any error; a successful exec closes the pipe.
+    # The child reports the pid of the grandchild, and that any error; a successful exec closes the pipe.
     read_fd, report_fd = os.pipe()
-    first = os.fork()
-    if first == 0:
-        _become(home, command, env, log_fd, report_fd)
+    child = os.fork()
+    if child == 0:
+        _become_engine(home, command, env, log_fd, report_fd)
     os.close(report_fd)
     with os.fdopen(read_fd, "rb") as file:
         report = dict(line.split(" ", 1) for line in file.read().decode("utf-8", "replace").splitlines())
-    os.waitpid(first, 0)
+    os.waitpid(child, 0)
     if "pid" not in report or "trouble" in report:
         trouble = report.get("trouble", "no process")
         raise EngineError(f"The engine cannot be started: {command[0]}: {trouble}. Install scrubjay again.")
     return int(report["pid"])
 
 
-def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, report_fd: int) -> None:
+def _become_engine(home: Home, command: list[str], env: dict[str, str], log_fd: int, report_fd: int) -> None:
     """Turn this fork into the engine. Never return or raise into the parent's code."""
     try:
         os.setsid()
-        second = os.fork()
-        if second:
-            os.write(report_fd, b"pid %d\n" % second)
+        engine_pid = os.fork()
+        if engine_pid:
+            os.write(report_fd, b"pid %d\n" % engine_pid)
             os._exit(0)
         os.chdir(home.root)
         os.umask(0o077)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for source, target in ((nothing, 0), (nothing, 1), (log_fd, 2)):
+        devnull = os.open(os.devnull, os.O_RDWR)
+        for source, target in ((devnull, 0), (devnull, 1), (log_fd, 2)):
             os.dup2(source, target)
         for name in os.listdir("/dev/fd"):
             if int(name) > 2:

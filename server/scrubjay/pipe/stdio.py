@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
-# Returned by `main(in_process=True)` if no engine is running, so that this process has to be one.
+# Returned by `main(in_process=True)` if no engine is running: this process has to be one.
 MUST_SERVE = -1
 
 
@@ -36,23 +36,23 @@ def main(
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
 ) -> int:
-    """Run the pipe of the client on standard input and output until it leaves; return the exit code.
+    """Run the pipe on standard input and output until the client leaves; return the exit code.
 
-    With `in_process` it starts no process: if no engine runs, it returns MUST_SERVE before reading anything,
-    and the caller then serves the client itself, with `attach`. `command` starts an engine instead of this
+    With `in_process`, start no process: if no engine is running, return MUST_SERVE before reading anything;
+    the caller then serves the client itself, with `attach`. `command` starts an engine instead of this
     installation's; `offer` has the answers that need no engine, instead of this version's.
     """
     if in_process and not _has_engine(open_home(root), hello):
         return MUST_SERVE
     start = None if in_process else command or engine_command()
     limits = {"start_seconds": start_seconds, "unreachable_seconds": unreachable_seconds}
-    printed: set[str] = set()
+    printed_notices: set[str] = set()
 
     def connect(since: float) -> Link:
         link = reach(open_home(root), hello, start, env, **limits, since=since)
         for notice in link.answer.get("notices", []):
-            if notice not in printed:
-                printed.add(notice)
+            if notice not in printed_notices:
+                printed_notices.add(notice)
                 print(f"scrubjay: {notice}", file=sys.stderr)
         return link
 
@@ -86,12 +86,12 @@ def attach(
     def connect(since: float) -> Link:
         return reach(open_home(root), hello, None, env, since=since)
 
-    def carry() -> None:
+    def run_relay() -> None:
         try:
             Relay(connect, Terminal(), offer or read_offer()).run()
         finally:
             on_end()
 
-    thread = threading.Thread(target=carry, name="pipe", daemon=True)
+    thread = threading.Thread(target=run_relay, name="pipe", daemon=True)
     thread.start()
     return thread

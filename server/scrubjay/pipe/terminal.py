@@ -1,4 +1,4 @@
-"""The client's two streams as bytes, and the detection of its end."""
+"""Reads and writes a client's two streams as bytes, and detects its end."""
 
 import os
 import select
@@ -11,8 +11,8 @@ _CHUNK = 64 * 1024  # bytes per read
 class Terminal:
     """Standard input and output of a client, or any other two descriptors.
 
-    `closed` becomes True when the client no longer listens: its end of the output is closed, or our parent
-    has changed.
+    `closed` becomes True when the client no longer listens: it has closed its end of the output, or our
+    parent process has changed.
     """
 
     def __init__(self, read_fd: int = 0, write_fd: int = 1) -> None:

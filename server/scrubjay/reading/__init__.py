@@ -1,7 +1,7 @@
-"""Reads files of many formats as text. It takes seconds for large files, and belongs into a thread.
+"""Reads files of many formats as text. A large file takes seconds, so call this in a thread.
 
 Converters are imported when a file of their kind is read, in the process that reads it (`process`), never in
-an engine.
+the engine.
 """
 
 from scrubjay.reading.kinds import HEAD, Kind, kind_of

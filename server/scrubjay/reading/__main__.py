@@ -1,4 +1,4 @@
-"""`python -m scrubjay.reading` is the process that reads files; it is started by `process`."""
+"""Runs the process that reads files (`python -m scrubjay.reading`), which `process` starts."""
 
 from scrubjay.reading.process import serve
 from scrubjay.reading.reader import read_at, read_here

@@ -11,12 +11,12 @@ from scrubjay.reading.parts import Element, parse_part, related_parts, relation_
 
 _WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
 _PERCENT_FORMATS = {"9", "10"}  # built in
-_PLACE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_POSITION = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _ODD = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")  # a formula or an error
 _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
 _MOST = 200_000  # cells of a sheet
 
-Place = tuple[int, int]  # row and column, from 0
+Position = tuple[int, int]  # row and column, from 0
 
 
 class Cells:
@@ -25,59 +25,59 @@ class Cells:
     def __init__(self, data: bytes) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data))
         self._percent: set[str] = set()
-        self._sheets: dict[str, str] = {}  # parts by name
+        self._sheets: dict[str, str] = {}  # sheet name -> part
         if _WORKBOOK in self._archive.namelist():
             self._percent = self._percent_styles()
             related = related_parts(self._archive, _WORKBOOK)
             for sheet in parse_part(self._archive, _WORKBOOK).iterfind("{*}sheets/{*}sheet"):
                 self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
 
-    def of(self, sheet: str) -> Mapping[Place, str]:
-        """Return the text of such cells of a sheet."""
+    def of(self, sheet: str) -> Mapping[Position, str]:
+        """Return the displayed texts of such cells of a sheet."""
         part = self._sheets.get(sheet, "")
         if part not in self._archive.namelist():
             return {}
-        found: dict[Place, str] = {}
+        texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
             data = member.read(_LARGEST)
         if not self._percent and _ODD.search(data) is None:
-            return found
+            return texts
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
-            has_rule = len(cell) > 0 and cell[0].tag.endswith("}f")
-            is_other = has_rule or cell.get("t") == "e" or cell.get("s") in self._percent
-            if is_other and (text := self._seen(cell)):
-                found[_place(cell.get("r"))] = text
+            has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
+            is_displayed_differently = has_formula or cell.get("t") == "e" or cell.get("s") in self._percent
+            if is_displayed_differently and (text := self._displayed(cell)):
+                texts[_position(cell.get("r"))] = text
             cell.clear()
-            if len(found) >= _MOST:
+            if len(texts) >= _MOST:
                 break
-        return found
+        return texts
 
-    def comments(self, sheet: str) -> Mapping[Place, str]:
+    def comments(self, sheet: str) -> Mapping[Position, str]:
         """Return the comments of a sheet."""
-        found = {}
+        comments = {}
         for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
             if kind == "comments" and part in self._archive.namelist():
                 for comment in parse_part(self._archive, part).iterfind("{*}commentList/{*}comment"):
                     text = "".join(each.text or "" for each in comment.iter("{*}t"))
-                    found[_place(comment.get("ref"))] = " ".join(text.split())
-        return found
+                    comments[_position(comment.get("ref"))] = " ".join(text.split())
+        return comments
 
     def boxes(self, sheet: str) -> list[str]:
-        """Return the texts of the boxes that are drawn on a sheet."""
-        found = []
+        """Return the texts of the boxes drawn on a sheet."""
+        texts = []
         for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
             if kind == "drawing" and part in self._archive.namelist():
                 for paragraph in parse_part(self._archive, part).iterfind(".//{*}txBody/{*}p"):
-                    found.append("".join(each.text or "" for each in paragraph.iter("{*}t")))
-        return [f"\n{text}" for text in found if text.strip()]
+                    texts.append("".join(each.text or "" for each in paragraph.iter("{*}t")))
+        return [f"\n{text}" for text in texts if text.strip()]
 
-    def _seen(self, cell: Element) -> str | None:
+    def _displayed(self, cell: Element) -> str | None:
         value: str | None = cell.findtext("{*}v")
-        rule: str | None = cell.findtext("{*}f")
+        formula: str | None = cell.findtext("{*}f")
         if cell.get("t") == "e":
             return value
-        if rule and not value:
-            return f"={rule}"
+        if formula and not value:
+            return f"={formula}"
         if value and cell.get("s") in self._percent and cell.get("t", "n") == "n":
             return f"{round(float(value) * 100, 8):.15g}%"
         return None
@@ -86,20 +86,20 @@ class Cells:
         if _STYLES not in self._archive.namelist():
             return set()
         root = parse_part(self._archive, _STYLES)
-        own = root.iterfind("{*}numFmts/{*}numFmt")
+        own_formats = root.iterfind("{*}numFmts/{*}numFmt")
         formats = _PERCENT_FORMATS | {
-            each.get("numFmtId") for each in own if "%" in each.get("formatCode", "")
+            each.get("numFmtId") for each in own_formats if "%" in each.get("formatCode", "")
         }
         styles = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
         return {str(at) for at, style in styles if style.get("numFmtId") in formats}
 
 
-def _place(name: str | None) -> Place:
+def _position(name: str | None) -> Position:
     """Return the row and column of a name such as B12."""
-    found = _PLACE.fullmatch(name or "")
-    if found is None:
+    match = _POSITION.fullmatch(name or "")
+    if match is None:
         return -1, -1
     column = 0
-    for letter in found[1]:
+    for letter in match[1]:
         column = column * 26 + ord(letter) - ord("A") + 1
-    return int(found[2]) - 1, column - 1
+    return int(match[2]) - 1, column - 1

@@ -45,6 +45,6 @@ def _diagram(root: Element) -> Rows:
 
 
 def _text(element: Element | None) -> str:
-    """Return the words of the paragraphs in an element, on one line."""
+    """Return the text of the paragraphs in an element, on one line."""
     paragraphs = [] if element is None else element.iter("{*}p")
     return " ".join("".join(text.text or "" for text in each.iter("{*}t")) for each in paragraphs).strip()

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from scrubjay.reading.result import Conversion, Unreadable
 
-_MARKS = (  # UTF-32 first: its mark begins with UTF-16's
+_MARKS = (  # UTF-32 first, because its mark begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -18,21 +18,21 @@ _MARKS = (  # UTF-32 first: its mark begins with UTF-16's
 _DECLARED = re.compile(
     rb"(?:charset|encoding|coding)\s*[=:]\s*+(?:[\"']\s*+)?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
-_DECLARATION = 1024  # bytes in which a file may declare its encoding
-_SAMPLE = 1_000_000  # bytes that tell whether a file is text
-_GUESSED_FROM = 100_000  # bytes
-# Encodings of files in the wild. Among all hundred a short Latin text is Urdu or of a mainframe.
+_DECLARATION = 1024  # bytes at the beginning, where a file may declare its encoding
+_SAMPLE = 1_000_000  # bytes that are checked for binary data
+_GUESSED_FROM = 100_000  # bytes; the longest sample for a guess
+# Encodings of files in the wild. With all hundred, the guess for a short Latin text is Urdu or a mainframe's.
 _LIKELY = (
     "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 koi8-r iso8859-2 iso8859-5 iso8859-7 "
     "mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 big5hkscs cp949"
 ).split()
-_FAVOURED = {"cp1252": 1.4}  # by how often they are met
-_SURE = 1.06  # how much likelier the best guess is than the next one that reads differently
-# A name or two, with so few bytes that are not ASCII, is in cp1252 if that is nearly the likeliest guess.
+_FAVOURED = {"cp1252": 1.4}  # because it is so common
+_SURE = 1.06  # how much likelier the best guess must be than the next one with a different text
+# A text with as few bytes beyond ASCII as a name or two is in cp1252 if that is nearly the likeliest guess.
 _NEAR, _FEW, _ASCII = 0.75, 4, bytes(range(128))
-_ALONE = re.compile(r"(?<![^\W\d_])[^\x00-\x7f](?![^\W\d_])")  # a character in no word
-_MOST_LOST = 0.2  # of a file's letters, where its encoding is unknown
-_UTF8_LEAST = 2  # characters of valid UTF-8 to one bad byte, where the file is damaged UTF-8
+_ALONE = re.compile(r"(?<![^\W\d_])[^\x00-\x7f](?![^\W\d_])")  # a character outside of words
+_MOST_LOST = 0.2  # of a file's letters, if its encoding is unknown
+_UTF8_LEAST = 2  # characters of valid UTF-8 for each bad byte in damaged UTF-8
 # In cp1252: ASCII, and quotes, dashes and signs where they stand in prose.
 _TYPOGRAPHIC = re.compile(
     "(?:[\x00-\x7f\u2019]"
@@ -40,7 +40,7 @@ _TYPOGRAPHIC = re.compile(
     r"|[\u201d\xbb\u20ac\xa3\xa7\xb0\xa9\xae\u2122\u2026\u2022\u2013\u2014\xb7\xb5\xb1\xb2\xb3\xbd\xbc\xbe](?!\w)"
     r"|(?<=\W)[\u2013\u2014\u2026\u2022\u20ac\xa3\xa7\xb0\xa9\xae\u2122\xb7\xb5\xb1\xab\xbb])*+"
 )
-# What a wrong encoding makes: Latin letters glued to those of another script, signs and boxes inside words,
+# Signs of a wrong encoding: Latin letters next to those of another script, signs and boxes inside words,
 # capitals after small letters.
 _UNLIKELY = re.compile(
     r"[A-Za-z][^\W\d_\x00-\u024f\u1e00-\u1eff\u3000-\uffef]"
@@ -53,16 +53,16 @@ _CONTROL = re.compile("[\x00-\x07\x0e-\x1a]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
 _HOLE = re.compile("\x00+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
+LONGEST_LINE = 2000  # characters; JSON with a longer line was written for machines
 
 
 def decode(data: bytes) -> tuple[str, str | None]:
-    """Decode a file: its text, with its lines as they are, and the name of the encoding.
+    """Decode a file; return its text, with unchanged lines, and the name of the encoding.
 
-    None for the encoding says that it is unknown; U+FFFD then stands for what is not ASCII.
+    The encoding is None if it is unknown; the characters beyond ASCII are then U+FFFD.
 
     Raises:
-        Unreadable: the bytes are no text, or too much of it is lost.
+        Unreadable: the bytes are not text, or too many characters are lost.
     """
     text, encoding = _decode(data)
     if encoding is None and text.count("\ufffd") > _MOST_LOST * sum(map(str.isalpha, text)):
@@ -70,11 +70,11 @@ def decode(data: bytes) -> tuple[str, str | None]:
     return _HOLE.sub(" ", text), encoding
 
 
-def doubt(data: bytes, encoding: str | None) -> str | None:
+def encoding_warning(data: bytes, encoding: str | None) -> str | None:
     """Return a warning if the encoding that `decode` chose may be wrong."""
     if encoding is None:
         return "unknown; \ufffd stands for what cannot be read"
-    is_sure = encoding.startswith("utf") or _as_declared(data) is not None
+    is_sure = encoding.startswith("utf") or _decode_as_declared(data) is not None
     return None if is_sure else f"{encoding}, by a guess"
 
 
@@ -101,12 +101,12 @@ def _decode(data: bytes) -> tuple[str, str | None]:
                 return data.decode(encoding), name
             except UnicodeDecodeError:
                 if encoding == "utf-8-sig":
-                    return _by_lines(data[len(mark) :], "cp1252"), name
-                why = f"begins as {encoding} text but is not valid {encoding}; it is damaged, or binary"
-                raise Unreadable(why) from None
-    if b"\x00" in data[:_SAMPLE] and (wide := _without_mark(data)):
-        return wide
-    if b"\x1b$" in data:  # as ASCII its characters would be letters
+                    return _decode_lines(data[len(mark) :], "cp1252"), name
+                reason = f"begins as {encoding} text but is not valid {encoding}; it is damaged, or binary"
+                raise Unreadable(reason) from None
+    if b"\x00" in data[:_SAMPLE] and (utf16 := _decode_unmarked_utf16(data)):
+        return utf16
+    if b"\x1b$" in data:  # read as ASCII, its characters would be letters
         with suppress(UnicodeDecodeError):
             return data.decode("iso2022_jp_2"), "iso2022_jp_2"
     has_nul = b"\x00" in data[:_SAMPLE]
@@ -117,19 +117,19 @@ def _decode(data: bytes) -> tuple[str, str | None]:
     if controls > len(sample) * (0.001 if has_nul else 0.05):
         raise Unreadable("is binary, and only text is read")
     if _is_mostly_utf8(data):
-        return _by_lines(data, "cp1252"), "utf-8"
-    if declared := _as_declared(data):
+        return _decode_lines(data, "cp1252"), "utf-8"
+    if declared := _decode_as_declared(data):
         return declared
     guess = _guess(data)
     if guess is None:
         return data.decode("ascii", "replace"), None
-    if guess.startswith(("cp125", "iso8859")):  # hardly a word of theirs is UTF-8 by chance
-        return _by_lines(data, guess), guess
+    if guess.startswith(("cp125", "iso8859")):  # hardly any word in them is valid UTF-8 by chance
+        return _decode_lines(data, guess), guess
     return data.decode(guess, "replace"), guess
 
 
 def _is_mostly_utf8(data: bytes) -> bool:
-    """Return True if this is UTF-8 with some bad bytes, or with fewer lines of another encoding."""
+    """Return True if this is UTF-8 with some bad bytes, or with some lines in another encoding."""
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     good = len(_BEYOND_ASCII.findall(text)) - bad
@@ -139,20 +139,20 @@ def _is_mostly_utf8(data: bytes) -> bool:
     return len(lines) > 2 * sum(not _is_utf8(line) for line in lines)
 
 
-def _by_lines(data: bytes, other: str) -> str:
-    """Decode each line as UTF-8; a line without any valid UTF-8 in it in the `other` encoding."""
-    return "\n".join(_line(line, other) for line in data.split(b"\n"))
+def _decode_lines(data: bytes, other: str) -> str:
+    """Decode each line as UTF-8, or in the `other` encoding if it has no valid UTF-8 beyond ASCII."""
+    return "\n".join(_decode_line(line, other) for line in data.split(b"\n"))
 
 
-def _line(line: bytes, other: str) -> str:
+def _decode_line(line: bytes, other: str) -> str:
     text = line.decode("utf-8", "replace")
     if "\ufffd" not in text or _BEYOND_ASCII.search(text.replace("\ufffd", "")):
         return text
     return line.decode(other, "replace")
 
 
-def _without_mark(data: bytes) -> tuple[str, str] | None:
-    """Decode UTF-16 without a mark: nearly every other byte is zero if the script is Latin."""
+def _decode_unmarked_utf16(data: bytes) -> tuple[str, str] | None:
+    """Decode UTF-16 without a mark, where nearly every other byte is zero if the script is Latin."""
     sample = data[:4096]
     for encoding, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
         if zeros.count(0) > len(zeros) * 0.4 and sample.count(0) < len(sample) * 0.6:
@@ -165,8 +165,8 @@ def _without_mark(data: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _as_declared(data: bytes) -> tuple[str, str] | None:
-    """Decode as HTML, XML, CSS, Python or an editor's line declares, if that is true."""
+def _decode_as_declared(data: bytes) -> tuple[str, str] | None:
+    """Decode as HTML, XML, CSS, Python or an editor's line declares; None if that fails."""
     declared = _DECLARED.search(data[:_DECLARATION])
     if declared is None:
         return None
@@ -178,40 +178,40 @@ def _as_declared(data: bytes) -> tuple[str, str] | None:
 
 
 def _guess(data: bytes) -> str | None:
-    """Guess the encoding by letters that follow each other; None if two readings are as likely."""
+    """Guess the encoding by sequences of letters; None if two readings are about equally likely."""
     lines = b"\n".join(line for line in data[:_SAMPLE].split(b"\n") if not line.isascii())
     sample = lines[:_GUESSED_FROM]
     if _TYPOGRAPHIC.fullmatch(sample.decode("cp1252", "replace")):
         return "cp1252"
-    found = sorted(_readings(sample), reverse=True)
-    if not found:
+    readings = sorted(_readings(sample), reverse=True)
+    if not readings:
         return None
-    best, encoding, text = found[0]
+    best, encoding, text = readings[0]
     if len(sample.translate(None, _ASCII)) <= _FEW and any(
         name == "cp1252" and likelihood >= _NEAR * best and not _ALONE.search(words)
-        for likelihood, name, words in found
+        for likelihood, name, words in readings
     ):
         return "cp1252"
-    next_best = next((likelihood for likelihood, _, other in found if other != text), 0.0)
+    next_best = next((likelihood for likelihood, _, other in readings if other != text), 0.0)
     return encoding if best >= _SURE * next_best else None
 
 
 def _readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
-    """Yield what the sample may be: its likelihood, the encoding, and the text."""
+    """Yield possible readings of the sample: likelihood, encoding and text."""
     from chardet import detect_all
 
-    for found in detect_all(sample, ignore_threshold=True, include_encodings=_LIKELY):
-        encoding = codecs.lookup(found["encoding"] or "ascii").name
+    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=_LIKELY):
+        encoding = codecs.lookup(candidate["encoding"] or "ascii").name
         text = sample.decode(encoding, "ignore")
-        likelihood = found["confidence"] * _FAVOURED.get(encoding, 1.0)
+        likelihood = candidate["confidence"] * _FAVOURED.get(encoding, 1.0)
         yield likelihood / (1 + len(_UNLIKELY.findall(text))), encoding, text
 
 
 def convert_json(text: str) -> Conversion:
-    """Keep the text; lay out JSON in one long line, so that it has lines to be found by."""
+    """Keep the text, but split JSON in one long line into lines, so that search can find parts of it."""
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
         try:
             text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
         except (ValueError, RecursionError):
-            return Conversion(text)  # no JSON, or several values: as it is
+            return Conversion(text)  # not JSON, or several values
     return Conversion(text)

@@ -1,4 +1,4 @@
-"""Converts books (EPUB) to Markdown: their pages in the order of reading."""
+"""Converts books (EPUB) to Markdown: their pages in reading order."""
 
 import io
 import posixpath
@@ -14,10 +14,10 @@ _LARGEST_PAGE = 16 * 1024 * 1024  # bytes
 
 
 def convert_epub(data: bytes, budget: Budget) -> Conversion:
-    """Write page after page, without the table of contents.
+    """Write all pages but the table of contents.
 
     Raises:
-        Unreadable: it is protected.
+        Unreadable: the book is protected.
         TooLong: it has too much text.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -28,13 +28,13 @@ def convert_epub(data: bytes, budget: Budget) -> Conversion:
         root = parse_part(archive, package)
         items = {item.get("id"): item for item in root.iterfind("{*}manifest/{*}item")}
         order = (items.get(each.get("idref")) for each in root.iterfind("{*}spine/{*}itemref"))
-        pages = [each for each in order if each is not None and "nav" not in (each.get("properties") or "")]
+        pages = [item for item in order if item is not None and "nav" not in (item.get("properties") or "")]
         parts = (posixpath.join(posixpath.dirname(package), unquote(page.get("href"))) for page in pages)
         texts = [budget.take(_page(archive, posixpath.normpath(part))) for part in parts if part in names]
-        about = root.find("{*}metadata")
+        details = root.find("{*}metadata")
     values = {"author": "{*}creator", "subject": "{*}subject", "date": "{*}date"}
-    metadata = {name: about.findtext(tag) for name, tag in values.items()} if about is not None else {}
-    title = about.findtext("{*}title") if about is not None else None
+    metadata = {name: details.findtext(tag) for name, tag in values.items()} if details is not None else {}
+    title = details.findtext("{*}title") if details is not None else None
     return Conversion("\n\n".join(filter(None, texts)), title=title, metadata=tidy_values(**metadata))
 
 

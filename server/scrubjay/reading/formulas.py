@@ -1,4 +1,4 @@
-"""Writes the formulas of office documents (OMML) in one line, as they are typed."""
+"""Writes the formulas of office documents (OMML) on one line, as people type them."""
 
 import re
 from typing import Any
@@ -40,8 +40,8 @@ def formula(element: Element) -> str:
 
 
 def _part(element: Element, name: str) -> str:
-    found = element.find(f"{_M}{name}")
-    return "" if found is None else formula(found)
+    child = element.find(f"{_M}{name}")
+    return "" if child is None else formula(child)
 
 
 def _grouped(element: Element, name: str) -> str:
@@ -49,7 +49,7 @@ def _grouped(element: Element, name: str) -> str:
     return text if _PLAIN.fullmatch(text) else f"({text})"
 
 
-def _character(element: Element, name: str, usual: str) -> str:
+def _character(element: Element, name: str, default: str) -> str:
     properties = element.find(f"{_M}{etree.QName(element).localname}Pr")
-    found = None if properties is None else properties.find(f"{_M}{name}")
-    return usual if found is None else str(found.get(f"{_M}val", ""))
+    child = None if properties is None else properties.find(f"{_M}{name}")
+    return default if child is None else str(child.get(f"{_M}val", ""))

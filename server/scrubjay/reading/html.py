@@ -12,15 +12,15 @@ from scrubjay.reading.tables import lay_out_tables
 _INVISIBLE = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
 _NOT_CONTENT = "noscript svg iframe object nav".split()
-_AROUND = "[role=navigation], [role=search]"
-_BLOCKS = ["h1", "h2", "h3", "p", "table"]  # in no form that only searches
+_NAVIGATION = "[role=navigation], [role=search]"
+_BLOCKS = ["h1", "h2", "h3", "p", "table"]  # a form with one of these is more than a search
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
-_LEAST = 200  # characters of text that make a <main> the content, or a form more than a search
+_LEAST = 200  # characters of text; a <main> with fewer is not the content, a form with fewer may be a search
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt", "legend"]
-# What opens a part of the page, and what is opened by it, though it is hidden until then.
-_OPENS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
-_OPENED = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
+# Attributes of buttons that open a part of the page, and names of such parts, which are hidden until then.
+_OPENERS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
+_OPENED_NAMES = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
 _ACCORDION = re.compile(r"accordion|collaps|faq", re.IGNORECASE)
 _COOKIES = re.compile(
     r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
@@ -28,8 +28,8 @@ _COOKIES = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_BANNER = 3_000  # characters; more is a page about cookies
-_TYPED = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
-_FORMULAS = {  # of MathML, by the element and the number of its parts
+_TEXT_INPUTS = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
+_FORMULAS = {  # of MathML, by element and number of its parts
     ("msup", 2): "{}^{}",
     ("mover", 2): "{}^{}",
     ("msub", 2): "{}_{}",
@@ -39,7 +39,7 @@ _FORMULAS = {  # of MathML, by the element and the number of its parts
     ("mfrac", 2): "{}/{}",
     ("mroot", 2): "root{1}({0})",
 }
-_BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # needs no brackets in a formula
+_BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # parts of a formula that need no brackets
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # of 1st, 2nd
 _METAS = {
     "author": ("author", "article:author"),
@@ -50,12 +50,12 @@ _METAS = {
 
 
 class _Converter(MarkdownConverter):
-    """Writes Markdown to be searched: links within the site lose their address, images become words."""
+    """Writes Markdown for search: links within the site lose their address, images become their alt text."""
 
     def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         address = str(el.get("href") or "")
-        outside = address.startswith(("http://", "https://", "mailto:"))
-        return str(super().convert_a(el, text, parent_tags)) if outside else text  # type: ignore[misc]
+        is_external = address.startswith(("http://", "https://", "mailto:"))
+        return str(super().convert_a(el, text, parent_tags)) if is_external else text  # type: ignore[misc]
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(el.get("alt") or "")
@@ -73,7 +73,7 @@ class _Converter(MarkdownConverter):
 
 
 def convert_html(html: str, *, whole: bool = False) -> Conversion:
-    """Convert a page without its navigation, or its main part alone if it has one; all of it if `whole`."""
+    """Convert a page without navigation, or only its main part if it has one; all of it if `whole`."""
     soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")  # with it bs4 warns of XHTML
     metas = {}
     for tag in soup.find_all("meta"):
@@ -83,24 +83,24 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     _complete_body(soup)
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
-    _spell_formulas(soup)
-    _spell_readings(soup)
+    _write_formulas(soup)
+    _write_readings(soup)
     for tag in soup(_INVISIBLE):
         tag.decompose()
     if not whole:
-        _remove_frame(soup)
-    _spell_fields(soup)
-    for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for it
+        _remove_surroundings(soup)
+    _write_fields(soup)
+    for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for long blanks
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
     content = [soup] if whole else _content(soup)
     title = " ".join((title or "").translate(UNSEEN).split()) or None
-    written = "\n\n".join(map(_markdown, content))
-    return Conversion(written, title=title, metadata=tidy_values(**metadata))
+    markdown = "\n\n".join(map(_markdown, content))
+    return Conversion(markdown, title=title, metadata=tidy_values(**metadata))
 
 
 def _complete_body(soup: BeautifulSoup) -> None:
-    """Move the tags of HTML 5 into the body, which the parser leaves in the head if no body begins there."""
+    """Move content tags into the body; the parser leaves them in the head of a page without a <body>."""
     head = soup.head
     strays = head.find_all(lambda tag: tag.name not in _IN_HEAD, recursive=False) if head else []
     if head and strays and soup.body is None:
@@ -109,19 +109,19 @@ def _complete_body(soup: BeautifulSoup) -> None:
         soup.body.insert(0, tag.extract())  # type: ignore[union-attr]
 
 
-def _spell_formulas(soup: BeautifulSoup) -> None:
-    """Put the TeX of a formula in its place, which pages have next to what they draw."""
+def _write_formulas(soup: BeautifulSoup) -> None:
+    """Replace formulas by their TeX source, which pages have next to the drawing."""
     for script in soup.find_all("script", type=re.compile("^math/tex")):
         script.replace_with(f"${script.get_text().strip()}$")
-    for drawn in soup.select(".katex-html[aria-hidden]"):
-        drawn.decompose()
+    for drawing in soup.select(".katex-html[aria-hidden]"):
+        drawing.decompose()
     for formula in soup.find_all("math"):
         source = formula.find("annotation", encoding="application/x-tex")
         formula.replace_with(source.get_text().strip() if source else _formula(formula))
 
 
 def _formula(element: Tag) -> str:
-    """Write MathML in one line, as `formulas` writes that of office documents."""
+    """Write MathML on one line, as `formulas` does for office documents."""
     parts = [
         _formula(each) if isinstance(each, Tag) else "".join(str(each).split()) for each in element.children
     ]
@@ -133,37 +133,41 @@ def _formula(element: Tag) -> str:
     return "".join(parts)
 
 
-def _spell_readings(soup: BeautifulSoup) -> None:
-    """Put what is written above characters in brackets after them."""
+def _write_readings(soup: BeautifulSoup) -> None:
+    """Put the readings above characters in brackets after them."""
     for bracket in soup("rp"):
         bracket.decompose()
     for reading in soup("rt"):
         reading.replace_with(f"({reading.get_text(strip=True)})")
 
 
-def _remove_frame(soup: BeautifulSoup) -> None:
-    """Remove what is around the content: navigation, banners, buttons that do something, hidden parts."""
-    for tag in [*soup(_NOT_CONTENT), *soup.select(_AROUND), *filter(_is_frame, soup.find_all(True))]:
+def _remove_surroundings(soup: BeautifulSoup) -> None:
+    """Remove everything around the content: navigation, banners, buttons for actions, hidden parts."""
+    for tag in [
+        *soup(_NOT_CONTENT),
+        *soup.select(_NAVIGATION),
+        *filter(_is_surrounding, soup.find_all(True)),
+    ]:
         tag.extract()
 
 
-def _spell_fields(soup: BeautifulSoup) -> None:
-    """Put the values of fields in their places."""
+def _write_fields(soup: BeautifulSoup) -> None:
+    """Replace fields by their values."""
     for field in soup.find_all("input"):
         field.replace_with(f" {_value(field)} ")
     for choice in soup.find_all("select"):
-        chosen = choice.find_all("option", selected=True) or choice.find_all("option", limit=1)
-        choice.replace_with(f" {', '.join(option.get_text(strip=True) for option in chosen)} ")
+        options = choice.find_all("option", selected=True) or choice.find_all("option", limit=1)
+        choice.replace_with(f" {', '.join(option.get_text(strip=True) for option in options)} ")
 
 
-def _is_frame(tag: Tag) -> bool:
+def _is_surrounding(tag: Tag) -> bool:
     if tag.name == "button":
         names = f"{_names(tag)} {_names(tag.parent) if tag.parent else ''}"
-        opens = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENS)) or _ACCORDION.search(names)
-        return not opens and tag.find_parent(_HEADINGS) is None
+        is_opener = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENERS)) or _ACCORDION.search(names)
+        return not is_opener and tag.find_parent(_HEADINGS) is None
     if tag.name == "form":
-        searches = tag.find("input", type="search") is not None and tag.find(_BLOCKS) is None
-        return searches and len(tag.get_text(strip=True)) < _LEAST
+        is_search = tag.find("input", type="search") is not None and tag.find(_BLOCKS) is None
+        return is_search and len(tag.get_text(strip=True)) < _LEAST
     if tag.name == "footer":
         return tag.find_parent(["main", "article", "section", "blockquote"]) is None
     if tag.name == "aside" and _is_links(tag):
@@ -185,33 +189,33 @@ def _names(tag: Tag) -> str:
 
 
 def _is_links(tag: Tag) -> bool:
-    """Return True if more than half of the text leads elsewhere."""
+    """Return True if at least half of the text is links."""
     links = sum(len(link.get_text(strip=True)) for link in tag.find_all("a"))
     return links * 2 >= len(tag.get_text(strip=True))
 
 
 def _value(field: Tag) -> str:
-    """Return what a person sees in a field of a form."""
+    """Return the visible value of a field of a form."""
     kind = str(field.get("type") or "text").lower()
     if kind in ("checkbox", "radio"):
         return "[x] " if field.has_attr("checked") else "[ ] "
-    return str(field.get("value") or "") if kind in _TYPED else ""
+    return str(field.get("value") or "") if kind in _TEXT_INPUTS else ""
 
 
 def _can_open(tag: Tag) -> bool:
-    """Return True if a button or a search in the page shows this part."""
-    by_name = _OPENED.search(_names(tag)) is not None
+    """Return True if a button or a search in the page can show this hidden part."""
+    by_name = _OPENED_NAMES.search(_names(tag)) is not None
     return by_name or tag.get("role") == "tabpanel" or tag.get("hidden") == "until-found"
 
 
 def _content(soup: BeautifulSoup) -> list[Tag]:
-    """Return the parts that are the content: every `<main>`, else the only article, else all."""
+    """Return the parts with the content: every `<main>`, else the only article, else the whole page."""
     mains = soup.find_all("main") or soup.find_all(role="main")
-    outer = [main for main in mains if main.find_parent("main") is None]
-    articles = [] if outer else soup.find_all("article")
-    parts = outer or (articles if len(articles) == 1 else [])
-    enough = sum(len(part.get_text(strip=True)) for part in parts) >= _LEAST
-    return list(parts) if enough else [soup]
+    outer_mains = [main for main in mains if main.find_parent("main") is None]
+    articles = [] if outer_mains else soup.find_all("article")
+    parts = outer_mains or (articles if len(articles) == 1 else [])
+    is_enough = sum(len(part.get_text(strip=True)) for part in parts) >= _LEAST
+    return list(parts) if is_enough else [soup]
 
 
 def _markdown(content: Tag) -> str:
@@ -223,13 +227,13 @@ def _markdown(content: Tag) -> str:
     except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
     lines = [line.rstrip() for line in text.translate(UNSEEN).split("\n")]
-    tidy = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
-    return "\n".join(tidy).strip("\n")
+    tidy_lines = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    return "\n".join(tidy_lines).strip("\n")
 
 
 def _language(block: Tag) -> str:
-    """Find the language that `<pre>` or the `<code>` in it names in its class."""
+    """Return the language in the class of a `<pre>`, or of the `<code>` in it."""
     inner = block.find("code")
     classes = [*(block.get("class") or ()), *((inner.get("class") or ()) if isinstance(inner, Tag) else ())]
-    named = (name for name in map(str, classes) if name.startswith(("language-", "lang-")))
-    return next(named, "").partition("-")[2]
+    language_classes = (name for name in map(str, classes) if name.startswith(("language-", "lang-")))
+    return next(language_classes, "").partition("-")[2]

@@ -1,4 +1,4 @@
-"""Tells what a file is, by its first bytes and by its name."""
+"""Finds the kind of a file, by its first bytes and its name."""
 
 import os
 import re
@@ -49,7 +49,7 @@ _LANGUAGES = {
     "ruby": "rb rake gemspec",
     "php": "php phtml",
     "bash": "sh bash zsh ksh",
-    # chunks of these follow the indentation
+    # these are cut into chunks by their indentation
     "json": "json jsonl ndjson json5 jsonc geojson webmanifest",
     "yaml": "yaml yml",
     "toml": "toml",
@@ -112,8 +112,8 @@ _REFUSED = {
         "exe dll so dylib o a obj class pyc wasm bin db sqlite parquet npy npz pkl pt onnx"
     ),
 }
-HEAD = 1024  # bytes that tell what a file is
-# Suffixes of data that are also those of texts: of Blender, Pkl, Erlang and many a program.
+HEAD = 1024  # bytes that show the kind of a file
+# Suffixes of data that text files have too: those of Blender, Pkl, Erlang and other programs.
 _PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
 
 
@@ -127,28 +127,28 @@ _LANGUAGE_OF_INTERPRETER = {name: name for name in ("python", "bash", "ruby", "p
 _LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "node": "javascript"}
 _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
-_OR_TEXT = frozenset({"doc", "msg"})  # also the suffixes of plain texts and of messages of robots
+_OR_TEXT = frozenset({"doc", "msg"})  # plain texts and messages of robots have these suffixes too
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
 
 
 def endings(languages: Container[str | None]) -> list[str]:
-    """Return the endings of the names, in small letters, of files in these languages."""
+    """Return the endings of file names in these languages, in lower case."""
     names = {**{f".{suffix}": language for suffix, language in _LANGUAGE_OF.items()}, **_NAMES}
     return [ending for ending, language in names.items() if language in languages]
 
 
 def kind_of(name: str, head: bytes = b"") -> Kind:
-    """Tell what a file is by its name, else by its first bytes, else plain text.
+    """Return the kind of a file, by its name or its first bytes; otherwise plain text.
 
     >>> kind_of("src/app.tsx"), kind_of("notes")
     (Kind(type='code', language='tsx'), Kind(type='text', language=None))
     """
     base = os.path.basename(name).lower()
     suffix = base.rpartition(".")[2] if "." in base.strip(".") else ""
-    begin = head.lstrip(b"\xef\xbb\xbf\r\n\t ")
-    if begin.startswith(b"%PDF-"):
+    start = head.lstrip(b"\xef\xbb\xbf\r\n\t ")
+    if start.startswith(b"%PDF-"):
         return Kind("pdf")
-    if begin.startswith(b"{\\rtf"):
+    if start.startswith(b"{\\rtf"):
         return Kind("rtf")
     if language := _NAMES.get(base) or _LANGUAGE_OF.get(suffix):
         return Kind("json" if language == "json" else "code", language)
@@ -156,17 +156,17 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
         kind = Kind(_TYPE_OF[suffix])
         if kind.type in ARCHIVES and _MARKUP.match(head):
             return Kind("html")
-        return Kind("text") if kind.type in _OR_TEXT and begin and _looks_like_text(head) else kind
-    if run := _INTERPRETER.match(head):
-        language = _LANGUAGE_OF_INTERPRETER.get(run[1].decode())
+        return Kind("text") if kind.type in _OR_TEXT and start and _looks_like_text(head) else kind
+    if interpreter := _INTERPRETER.match(head):
+        language = _LANGUAGE_OF_INTERPRETER.get(interpreter[1].decode())
         return Kind("code" if language else "text", language)
     return Kind("html") if _MARKUP.match(head) else Kind("text")
 
 
 def refusal(name: str, head: bytes | None = None) -> str | None:
-    """Tell why a file of this name is not read at all: a clause without a full stop; None if it is.
+    """Return why a file of this name is never read, as a clause without a full stop; None if it may be read.
 
-    Where the name alone does not tell, its first bytes do; without them it may be text.
+    If the name does not decide, the first bytes do; without them the file may be text.
     """
     _, dot, suffix = os.path.basename(name).lower().rpartition(".")
     reason = _REFUSAL_OF.get(suffix) if dot else None

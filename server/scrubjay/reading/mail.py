@@ -12,18 +12,18 @@ from scrubjay.reading.kinds import kind_of
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
 _HEADERS = ("From", "To", "Cc", "Date")
-_DEEPEST = 10  # mails in mails
-_LEAST = 0.5  # of the words of the HTML: a plain part with fewer only says that there is HTML
+_DEEPEST = 10  # levels of mails in mails
+_LEAST = 0.5  # of the HTML's words; a plain part with fewer only says that the mail has HTML
 _WORD = re.compile(r"\w+")
 _TEXTS = frozenset({"markdown", "code", "json", "csv", "tsv", "html", "email"})
 _SUFFIXES = (".txt", ".log", ".patch", ".diff", ".ics")
 
 
 def convert_mail(data: bytes) -> Conversion:
-    """Write the headers that people read, then each text, and the mails and texts that are attached.
+    """Write the headers that people read, then each text, attached mails and attached texts.
 
     Raises:
-        Unreadable: it has none of the headers of an e-mail.
+        Unreadable: the file has none of the headers of an e-mail.
     """
     message = message_from_bytes(data, policy=default)
     assert isinstance(message, EmailMessage)
@@ -71,12 +71,12 @@ def _blocks(message: EmailMessage, level: int) -> Iterator[str]:
 
 def _is_text(part: EmailMessage) -> bool:
     name = (part.get_filename() or "").lower()
-    is_named = kind_of(name).type in _TEXTS or name.endswith(_SUFFIXES)
-    return is_named or part.get_content_maintype() == "text"
+    has_text_name = kind_of(name).type in _TEXTS or name.endswith(_SUFFIXES)
+    return has_text_name or part.get_content_maintype() == "text"
 
 
 def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
-    """Yield the parts that a person sees: of several forms of the same text one."""
+    """Yield the parts that a person sees: only one form of a text that has several."""
     kind = message.get_content_type()
     if not message.is_multipart() or kind == "message/rfc822":
         yield message
@@ -89,15 +89,15 @@ def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
 
 
 def _best_form(parts: list[EmailMessage]) -> list[EmailMessage]:
-    """Choose the plain form, unless it lacks most of the HTML's words; keep parts that are neither."""
+    """Choose the plain form, unless it lacks most of the HTML's words; keep parts of other types."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
     pages = [part for part in parts if any(leaf.get_content_type() == "text/html" for leaf in _leaves(part))]
     if plain is None or not pages:
         return pages[-1:] or parts
     others = [part for part in parts if part is not plain and part not in pages]
-    rich = "\n".join(_text(leaf) for leaf in _leaves(pages[-1]) if leaf.get_content_maintype() == "text")
-    said, meant = set(_WORD.findall(_text(plain))), set(_WORD.findall(rich))
-    return [pages[-1] if len(said & meant) < _LEAST * len(meant) else plain, *others]
+    html = "\n".join(_text(leaf) for leaf in _leaves(pages[-1]) if leaf.get_content_maintype() == "text")
+    plain_words, html_words = set(_WORD.findall(_text(plain))), set(_WORD.findall(html))
+    return [pages[-1] if len(plain_words & html_words) < _LEAST * len(html_words) else plain, *others]
 
 
 def _text(part: EmailMessage) -> str:
@@ -108,7 +108,7 @@ def _text(part: EmailMessage) -> str:
     except (LookupError, UnicodeDecodeError):
         try:
             text, _ = decode(raw)
-        except Unreadable:  # an attachment whose name says that it is text
+        except Unreadable:  # not text, though its name says so
             return ""
     text = text.replace("\r\n", "\n")
     if part.get_content_type() == "text/html":

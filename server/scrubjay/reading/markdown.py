@@ -1,4 +1,4 @@
-"""Reads Markdown: the text unchanged, and the fields of its front matter."""
+"""Reads Markdown: the unchanged text, and the fields of its front matter."""
 
 from scrubjay.reading.result import Conversion, tidy_values
 from scrubjay.text.front_matter import front_matter, front_title
@@ -15,7 +15,7 @@ def convert_markdown(text: str) -> Conversion:
 
 
 def _line(value: object) -> str | None:
-    """Write a value of a front matter on one line: the values of a list one after another."""
+    """Write a value of a front matter on one line; the values of a list are separated by commas."""
     if isinstance(value, list):
         return ", ".join(str(each) for each in value if isinstance(each, str | int | float))
     return None if value is None or isinstance(value, dict) else str(value)

@@ -1,4 +1,4 @@
-"""Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: prose as it is, code and output in fences."""
+"""Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: unchanged prose, code and output in fences."""
 
 import json
 import re
@@ -8,16 +8,16 @@ from typing import Any
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 from scrubjay.text.foreign import without_escapes
 
-# Characters of the beginning and of the end of one output; what is between is more of a log or an array.
+# Characters at the beginning and end of an output; the middle is only more of a log or an array.
 _HEAD, _TAIL = 1000, 1000
 _NO_OUTPUT = re.compile(r"<IPython\.core\.display\.\w+ object>")
 
 
 def convert_notebook(text: str) -> Conversion:
-    """Write the cells in their order, and what a person sees of their outputs, without images.
+    """Write the cells in order, with the visible parts of their outputs, without images.
 
     Raises:
-        Unreadable: it is no notebook.
+        Unreadable: the file is not a notebook.
     """
     try:
         book = json.loads(text)
@@ -26,15 +26,15 @@ def convert_notebook(text: str) -> Conversion:
         kernel = about.get("kernelspec", {}).get("language")
         language = str(about.get("language_info", {}).get("name") or kernel or "python")
         cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        blocks = [block for cell in cells for block in _readable(cell, language)]
+        blocks = [block for cell in cells for block in _blocks_of(cell, language)]
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
         return Conversion("\n\n".join(blocks), title=about.get("title"), metadata=tidy_values(author=authors))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable("is no Jupyter notebook, or damaged") from None
 
 
-def _readable(cell: Any, language: str) -> list[str]:
-    """Return the blocks of a cell, as far as it is one: an odd cell is no reason to lose the others."""
+def _blocks_of(cell: Any, language: str) -> list[str]:
+    """Return the blocks of a cell up to its first invalid part, so that the other cells are not lost."""
     blocks: list[str] = []
     try:
         blocks.extend(_cell(cell, language))
@@ -53,22 +53,22 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
     if source.strip():
         yield _fence(source, language)
     for output in cell.get("outputs") or ():
-        if isinstance(output, dict) and (shown := _output(output)):
-            yield shown
+        if isinstance(output, dict) and (text := _output(output)):
+            yield text
 
 
 def _output(output: dict[str, Any]) -> str:
-    """Write an output as it is shown: Markdown, formulas and HTML before plain text."""
+    """Write an output as Jupyter shows it: Markdown, formulas or HTML before plain text."""
     data = output.get("data", output)
-    if written := _text(data.get("text/markdown", "")).strip():
-        return _shortened(written)
+    if markdown := _text(data.get("text/markdown", "")).strip():
+        return _shortened(markdown)
     if formula := _text(data.get("text/latex", "")).strip():
         return _shortened(formula)
     if html := _text(data.get("text/html", "")).strip():
         from scrubjay.reading.html import convert_html
 
-        if written := convert_html(html, whole=True).text:
-            return _shortened(written)
+        if markdown := convert_html(html, whole=True).text:
+            return _shortened(markdown)
     error = [
         *output.get("traceback", ()),
         ": ".join(filter(None, (output.get("ename"), output.get("evalue")))),

@@ -1,6 +1,6 @@
-"""Converts workbooks to Markdown; `word` and `slides` do the rest.
+"""Converts workbooks to Markdown; `word` and `slides` convert the other office files.
 
-It first looks into the archive that such a file is: which kind it is, and whether it is safe to open.
+It also finds the type of an office file, and checks that its archive is safe to open.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from scrubjay.reading.cells import Cells
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# bytes of all members, unpacked; most of a file of 50 MB are pictures, which do not shrink
+# bytes of all members, unpacked; most of a file of 50 MB is pictures, which are hardly compressed
 LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
-_MOST_MERGED = 10_000  # cells that are merged into one
+_MOST_MERGED = 10_000  # cells merged into one
 _MAIN = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
@@ -39,7 +39,7 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.spreadsheet": "ods",
     b"application/vnd.oasis.opendocument.presentation": "odp",
 }
-_OLD = (  # streams of the older container
+_OLD = (  # by streams of the older container
     ("Workbook", "xlsx"),
     ("Book", "xlsx"),
     ("WordDocument", "doc"),
@@ -53,10 +53,10 @@ _LONGEST_PROPERTIES = 1_000_000  # bytes
 
 
 def office_type(data: bytes) -> str | None:
-    """Tell the type of an office file, a book or a message of Outlook; None for other bytes.
+    """Return the type of an office file, a book or an Outlook message; None for other files.
 
     Raises:
-        Unreadable: it is protected, damaged, or larger unpacked than is safe.
+        Unreadable: the file is protected, damaged, or too large when unpacked.
     """
     if data.startswith(OLE):
         return _old_type(data)
@@ -76,7 +76,7 @@ def office_type(data: bytes) -> str | None:
 
 
 def _old_type(data: bytes) -> str | None:
-    """Tell the type of a file in the older container, which also holds newer files that are protected."""
+    """Return the type of a file in the older container, which protected newer files have too."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise Unreadable("is protected by a password; save it without one")
     import olefile
@@ -90,7 +90,7 @@ def _old_type(data: bytes) -> str | None:
 
 
 def _check(archive: zipfile.ZipFile) -> None:
-    """Unpack everything once, into nothing, because what an archive says of its size need not be true."""
+    """Unpack everything once without storing it, because an archive may state a wrong size."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or sum(member.file_size for member in members) > LARGEST:
         raise Unreadable(f"is larger than {LARGEST >> 20} MB when it is unpacked; split it")
@@ -98,12 +98,12 @@ def _check(archive: zipfile.ZipFile) -> None:
         if member.flag_bits & 1:
             raise Unreadable("is protected by a password; save it without one")
         with archive.open(member) as content:
-            while content.read(_STEP):  # never more than the size it states, and damaged if there is more
+            while content.read(_STEP):  # reads at most the stated size; a longer member raises an error
                 pass
 
 
 def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
-    """Read title and metadata (author, date, subject, keywords) as the office program wrote them."""
+    """Return the title and metadata (author, date, subject, keywords) that the office program wrote."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("docProps/core.xml") as member:
             root = ElementTree.fromstring(member.read(_LONGEST_PROPERTIES))
@@ -117,17 +117,17 @@ def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
 
 
 def convert_workbook(data: bytes, budget: Budget) -> Conversion:
-    """Write each sheet with a value: `# its name` and its rows, the first of them as header.
+    """Write each sheet that has a value: `# its name`, and its rows; the first row is the header.
 
     Raises:
-        Unreadable: it is protected or damaged.
+        Unreadable: the workbook is protected or damaged.
         TooLong: it has too much text.
     """
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
 
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        cells = _other_cells(data)
+        cells = _special_cells(data)
         sheets = [
             budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, cells)))
         ]
@@ -141,26 +141,26 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
 
 
 def _old_notes(data: bytes) -> list[str]:
-    """Return the comments and text boxes of a workbook of 1997 to 2003, whatever their sheets."""
+    """Return the comments and text boxes of all sheets of a workbook of 1997 to 2003."""
     import olefile
 
     with olefile.OleFileIO(io.BytesIO(data)) as file:
         stream = file.openstream("Workbook").read() if file.exists("Workbook") else b""
-    found: list[str] = []
+    notes: list[str] = []
     at = length = 0
     while at + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, at)
         body = stream[at + 4 : at + 4 + size]
         if kind == _CONTINUED and length:
             encoding = "utf-16-le" if body[:1] == b"\x01" else "latin-1"
-            found.append(body[1:].decode(encoding, "replace")[:length].strip())
+            notes.append(body[1:].decode(encoding, "replace")[:length].strip())
         length = struct.unpack_from("<H", body, 10)[0] if kind == _TEXT_OBJECT and len(body) >= 12 else 0
         at += 4 + size
-    return list(filter(None, found))
+    return list(filter(None, notes))
 
 
-def _other_cells(data: bytes) -> Cells | None:
-    """Return the cells that are seen as something else than their value, of the one format that says so."""
+def _special_cells(data: bytes) -> Cells | None:
+    """Return the cells that are displayed differently from their value; only XLSX files record that."""
     if not data.startswith(ZIP):
         return None
     from scrubjay.reading.cells import Cells
@@ -175,18 +175,18 @@ def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[s
         sheet = book.get_sheet_by_name(name)
     except CalamineError:  # a sheet of charts has no cells
         return
-    seen = dict(cells.of(name)) if cells else {}
+    displayed = dict(cells.of(name)) if cells else {}
     comments = dict(cells.comments(name)) if cells else {}
-    lines = [*markdown_table(_rows(sheet, seen, comments)), *(cells.boxes(name) if cells else ())]
+    lines = [*markdown_table(_rows(sheet, displayed, comments)), *(cells.boxes(name) if cells else ())]
     if lines:
         yield f"# {' '.join(name.split())}\n"
         yield from lines
 
 
 def _rows(
-    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: dict[tuple[int, int], str]
+    sheet: CalamineSheet, displayed: dict[tuple[int, int], str], comments: dict[tuple[int, int], str]
 ) -> Iterator[list[str]]:
-    """Yield the rows of a sheet as they are seen, merged cells with their value in each."""
+    """Yield the rows of a sheet as they are displayed; merged cells repeat their value."""
     top, left = sheet.start or (0, 0)
     merged = {
         (row, column): first
@@ -199,21 +199,21 @@ def _rows(
     for row, cells in enumerate(sheet.iter_rows(), top):
         line = []
         for column, value in enumerate(cells, left):
-            place = row, column
-            text = seen.pop(place, None) or _text(value)
-            if place in merged:
-                text = values.setdefault(merged[place], text)
-            comment = comments.pop(place, "")
+            position = row, column
+            text = displayed.pop(position, None) or _text(value)
+            if position in merged:
+                text = values.setdefault(merged[position], text)
+            comment = comments.pop(position, "")
             line.append(f"{text} (comment: {comment})" if comment else text)
         yield line
-    if seen:  # formulas below all values
-        yield [text for _, text in sorted(seen.items())]
-    for _, comment in sorted(comments.items()):  # of cells outside of them
+    if displayed:  # formulas below all values
+        yield [text for _, text in sorted(displayed.items())]
+    for _, comment in sorted(comments.items()):  # of cells outside of all rows
         yield [f"(comment: {comment})"]
 
 
 def _text(value: object) -> str:
-    """Write a value as a person would type it: 3.0 is 3, a date has no midnight, 30 hours are 30:00."""
+    """Write a value as people type it: 3.0 as 3, a date without midnight, 30 hours as 30:00."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     if isinstance(value, timedelta):
@@ -223,7 +223,7 @@ def _text(value: object) -> str:
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Write a table whose first row is its header, without empty rows; other rows get at least its width.
+    """Write a table without empty rows; the first row is the header, and other rows have at least its width.
 
     >>> list(markdown_table([["a", "b"], ["1", ""]]))
     ['| a | b |', '|---|---|', '| 1 | |']

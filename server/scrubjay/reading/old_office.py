@@ -22,15 +22,15 @@ _HEADING = "\x10"  # before the end of a paragraph, once for each level
 _MARKS = dict.fromkeys(map(ord, f"\r{_CELL}{_HEADING}"))
 _TITLE = 62  # the built-in style; 1 to 9 are the headings
 _FIELD = re.compile("[\x13\x14\x15]")
-_SPELLED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
+_REPLACED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
 _DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
 _RTF_TITLE = re.compile(r"\{\\info\b.{0,200}?\{\\title ([^{}]{1,2000})\}", re.DOTALL)
 _RTF_STYLE = re.compile(r"\{\\s(\d+)\b[^{};]* (?:heading ([1-6])|title)[,;]", re.IGNORECASE)
 _RTF_LEVEL = re.compile(r"(?<!\\)\\(outlinelevel(?=[0-5]\b)|s)(\d{1,5})\b ?")
 _RTF_HEADING = re.compile(f"{_HEADING}(\\d)")
-_BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph ends before its cell does
+_BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph that ends before its cell
 _LONG_NUMBER = re.compile(r"(?<!\\)(\\[a-z]{1,32}-?\d{9})\d+")
-_SET_APART = re.compile(r"\\(?:footnote|header[lrf]?|footer[lrf]?)\b ?")  # else striprtf drops their groups
+_SEPARATE_TEXTS = re.compile(r"\\(?:footnote|header[lrf]?|footer[lrf]?)\b ?")  # striprtf drops these groups
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
 
@@ -38,7 +38,7 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
     """Write the paragraphs, tables, notes and comments of a Word document.
 
     Raises:
-        Unreadable: it is protected, or older than Word 97.
+        Unreadable: the document is protected, or older than Word 97.
     """
     with olefile.OleFileIO(io.BytesIO(data)) as file:
         main = file.openstream("WordDocument").read()
@@ -49,17 +49,17 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
             raise Unreadable(_PROTECTED)
         table = file.openstream("1Table" if flags & _IS_TABLE_1 else "0Table").read()
         headings: dict[int, int] = {}
-        with suppress(struct.error, IndexError):  # without them the text is still whole
+        with suppress(struct.error, IndexError):  # without headings the text is still complete
             headings = _headings(main, table)
         text = "".join(map(budget.take, _pieces(main, table, headings)))
         title, metadata = _about(file)
-    lines = _blocks(_without_codes(text).translate(_SPELLED).translate(_DROPPED))
+    lines = _blocks(_without_field_codes(text).translate(_REPLACED).translate(_DROPPED))
     return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
 
 
 def _pieces(main: bytes, table: bytes, headings: Mapping[int, int]) -> Iterator[str]:
-    """Yield the pieces that the text is made of, in its order; `headings` are levels by where they end."""
-    stops = sorted(headings)
+    """Yield the pieces of the text in order; `headings` has the level of each heading, by its end."""
+    heading_ends = sorted(headings)
     at, length = struct.unpack_from("<II", main, 0x01A2)
     end = at + length
     while at < end and table[at] == 1:  # formatting
@@ -68,65 +68,65 @@ def _pieces(main: bytes, table: bytes, headings: Mapping[int, int]) -> Iterator[
     count, at = (size - 4) // 12, at + 5
     ends = struct.unpack_from(f"<{count + 1}I", table, at)
     for number in range(count):
-        where = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
+        offset = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
         characters = ends[number + 1] - ends[number]
-        if where & _COMPRESSED:
-            start, width, encoding = (where & ~_COMPRESSED) // 2, 1, "cp1252"
+        if offset & _COMPRESSED:
+            start, width, encoding = (offset & ~_COMPRESSED) // 2, 1, "cp1252"
         else:
-            start, width, encoding = where, 2, "utf-16-le"
+            start, width, encoding = offset, 2, "utf-16-le"
         end = start + width * characters
-        for stop in stops[bisect_right(stops, start) : bisect_right(stops, end)]:
-            text = main[start:stop].decode(encoding, "replace")
-            yield f"{text[:-1]}{_HEADING * headings[stop]}{text[-1:]}"
-            start = stop
+        for heading_end in heading_ends[bisect_right(heading_ends, start) : bisect_right(heading_ends, end)]:
+            text = main[start:heading_end].decode(encoding, "replace")
+            yield f"{text[:-1]}{_HEADING * headings[heading_end]}{text[-1:]}"
+            start = heading_end
         yield main[start:end].decode(encoding, "replace")
 
 
 def _headings(main: bytes, table: bytes) -> dict[int, int]:
-    """Return the level of each heading, by the place in `main` where its paragraph ends.
+    """Return the level of each heading, by the offset in `main` at which its paragraph ends.
 
-    The places are on pages of 512 bytes, with the number of each paragraph's style.
+    Pages of 512 bytes have these offsets, with the number of each paragraph's style.
     """
     at, size = struct.unpack_from("<II", main, 0x0102)
     levels = _levels(table, *struct.unpack_from("<II", main, 0x00A2))
     ends: dict[int, int] = {}
-    count = size // 8  # one place more than pages
+    count = size // 8  # one offset more than pages
     for (number,) in struct.iter_unpack("<I", table[at + 4 * (count + 1) : at + size]):
         start = 512 * (number & 0x3FFFFF)
         page = main[start : start + 512]
-        places = struct.unpack_from(f"<{page[511] + 1}I", page)
-        for run, end in enumerate(places[1:]):
-            about = 2 * page[4 * len(places) + 13 * run]
-            (style,) = struct.unpack_from("<H", page, about + (1 if page[about] else 2))
-            if about and style in levels:
+        offsets = struct.unpack_from(f"<{page[511] + 1}I", page)
+        for run, end in enumerate(offsets[1:]):
+            properties = 2 * page[4 * len(offsets) + 13 * run]
+            (style,) = struct.unpack_from("<H", page, properties + (1 if page[properties] else 2))
+            if properties and style in levels:
                 ends[end] = levels[style]
     return ends
 
 
 def _levels(table: bytes, at: int, size: int) -> dict[int, int]:
-    """Return the level of headings of each style that has one; a style without its own has its parent's."""
+    """Return the heading level of each style that has one; a style without its own level has its parent's."""
     styles = table[at : at + size]
     levels: dict[int, int] = {}
-    place = 2 + struct.unpack_from("<H", styles)[0]
+    position = 2 + struct.unpack_from("<H", styles)[0]
     for style in range(struct.unpack_from("<H", styles, 2)[0]):
-        (length,) = struct.unpack_from("<H", styles, place)
+        (length,) = struct.unpack_from("<H", styles, position)
         if length:
-            known, parent = struct.unpack_from("<HH", styles, place + 2)
-            known &= 0xFFF
-            level = 1 if known == _TITLE else known if 1 <= known <= 9 else levels.get(parent >> 4, 0)
+            base, parent = struct.unpack_from("<HH", styles, position + 2)
+            base &= 0xFFF
+            level = 1 if base == _TITLE else base if 1 <= base <= 9 else levels.get(parent >> 4, 0)
             levels |= {style: min(level, 6)} if level else {}
-        place += 2 + length + length % 2
+        position += 2 + length + length % 2
     return levels
 
 
-def _without_codes(text: str) -> str:
-    """Remove the instructions of fields, so that their results stay."""
-    kept: list[str] = []
-    in_code: list[bool] = []  # of the fields around
+def _without_field_codes(text: str) -> str:
+    """Remove the instructions of fields, and keep their results."""
+    parts: list[str] = []
+    in_code: list[bool] = []  # for each open field: are we in its instructions
     at = 0
     for mark in _FIELD.finditer(text):
         if not any(in_code):
-            kept.append(text[at : mark.start()])
+            parts.append(text[at : mark.start()])
         at = mark.end()
         if mark[0] == "\x13":
             in_code.append(True)
@@ -134,7 +134,7 @@ def _without_codes(text: str) -> str:
             in_code[-1] = False
         elif in_code:
             in_code.pop()
-    return "".join([*kept, "" if any(in_code) else text[at:]])
+    return "".join([*parts, "" if any(in_code) else text[at:]])
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -147,40 +147,40 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _rows(text: str) -> Iterator[list[str]]:
-    """Yield the cells of rows, and paragraphs as rows of one cell.
+    """Yield the cells of table rows, and other paragraphs as rows of one cell.
 
-    A row ends with one mark more than it has cells: an empty cell, where it is as wide as the first one.
+    A row has one cell mark more than cells: it ends at an empty cell if it is as wide as the first row.
     """
     row: list[str] = []
     width = 0  # of the table
-    before: list[str] = []  # paragraphs that may be of the next cell
+    cell_paragraphs: list[str] = []  # paragraphs that may belong to the next cell
     for paragraph in re.findall(f"[^\r{_CELL}]*+[\r{_CELL}]|[^\r{_CELL}]++", text):
         words = paragraph.translate(_MARKS).strip()
         if paragraph.endswith(_CELL):
-            if not words and not before and row and len(row) >= width:
+            if not words and not cell_paragraphs and row and len(row) >= width:
                 yield row
                 row, width = [], width or len(row)
             else:
-                row.append(" ".join([*before, words]).strip())
-                before = []
+                row.append(" ".join([*cell_paragraphs, words]).strip())
+                cell_paragraphs = []
             continue
         if words and (level := paragraph.count(_HEADING)):
             words = f"{'#' * level} {words}"
         if row or width:
-            before.append(words)
-            if not row and len(before) > 1:  # the table is over
-                yield from ([each] for each in before if each)
-                before, width = [], 0
+            cell_paragraphs.append(words)
+            if not row and len(cell_paragraphs) > 1:  # the table has ended
+                yield from ([each] for each in cell_paragraphs if each)
+                cell_paragraphs, width = [], 0
         elif words:
             yield [words]
-    yield from ([each] for each in [*row, *before] if each)
+    yield from ([each] for each in [*row, *cell_paragraphs] if each)
 
 
 def convert_ppt(data: bytes, budget: Budget) -> Conversion:
-    """Write slide by slide what is on it, and its notes.
+    """Write slide by slide its texts and its notes.
 
     Raises:
-        Unreadable: it is protected.
+        Unreadable: the presentation is protected.
     """
     with olefile.OleFileIO(io.BytesIO(data)) as file:
         stream = file.openstream("PowerPoint Document").read()
@@ -188,20 +188,20 @@ def convert_ppt(data: bytes, budget: Budget) -> Conversion:
         title, metadata = _about(file)
     if current[12:16] == b"\xdf\xc4\xd1\xf3":
         raise Unreadable(_PROTECTED)
-    places, document = _persisted(stream, struct.unpack_from("<I", current, 16)[0])
+    offsets, document = _part_offsets(stream, struct.unpack_from("<I", current, 16)[0])
     slides: dict[int, list[str]] = {}
     notes: dict[int, list[str]] = {}
-    for list_kind, reference, texts in _listed(stream, places[document]):
-        drawn = _texts(stream, places.get(reference, -1))
-        on_page = [text for text in (*texts, *drawn) if text != "*"]  # which stands for a number
+    for list_kind, reference, texts in _listed_pages(stream, offsets[document]):
+        drawn = _texts(stream, offsets.get(reference, -1))
+        on_page = [text for text in (*texts, *drawn) if text != "*"]  # * stands for the number of the slide
         (slides if list_kind == 0 else notes).setdefault(reference, list(dict.fromkeys(on_page)))
     blocks = []
-    said = list(notes.values())
+    all_notes = list(notes.values())
     for number, lines in enumerate(slides.values(), 1):
         first, *rest = lines or [""]
         blocks.append(f"## Slide {number}: {' '.join(first.split())}" if first else f"## Slide {number}")
         blocks += rest
-        if number <= len(said) and (notes_here := " ".join(said[number - 1])):
+        if number <= len(all_notes) and (notes_here := " ".join(all_notes[number - 1])):
             blocks.append(f"Notes: {notes_here}")
     return Conversion("\n\n".join(map(budget.take, blocks)), title=title, metadata=metadata)
 
@@ -211,7 +211,7 @@ _TEXT_WIDE, _TEXT_NARROW = 0x0FA0, 0x0FA8
 
 
 def _records(stream: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Yield kind, instance, start, end, and whether it holds others, of the records one after another."""
+    """Yield each record's kind, instance, start and end, and True if it contains other records."""
     while start + 8 <= end:
         about, kind, length = struct.unpack_from("<HHI", stream, start)
         start += 8
@@ -219,56 +219,56 @@ def _records(stream: bytes, start: int, end: int) -> Iterator[tuple[int, int, in
         start += length
 
 
-def _persisted(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
-    """Return where each part is since the file was last saved, and the number of the document."""
-    places: dict[int, int] = {}
+def _part_offsets(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
+    """Return the offset of each part after the last save, and the number of the document part."""
+    offsets: dict[int, int] = {}
     document = 0
     seen: set[int] = set()
     while edit and edit not in seen:
         seen.add(edit)
-        before, directory, of_document = struct.unpack_from("<III", stream, edit + 8 + 8)
-        document = document or of_document
+        previous_edit, directory, document_of_edit = struct.unpack_from("<III", stream, edit + 8 + 8)
+        document = document or document_of_edit
         _, _, at, end, _ = next(_records(stream, directory, len(stream)))
         while at + 4 <= end:
             head = struct.unpack_from("<I", stream, at)[0]
             first, count = head & 0xFFFFF, head >> 20
             for number in range(count):
-                where = struct.unpack_from("<I", stream, at + 4 + 4 * number)[0]
-                places.setdefault(first + number, where)
+                offset = struct.unpack_from("<I", stream, at + 4 + 4 * number)[0]
+                offsets.setdefault(first + number, offset)
             at += 4 + 4 * count
-        edit = before
-    return places, document
+        edit = previous_edit
+    return offsets, document
 
 
-def _listed(stream: bytes, document: int) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the slides (0) and notes (2) of a document: which list, its number, its texts in the outline."""
+def _listed_pages(stream: bytes, document: int) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the pages of a document: the list (0 slides, 2 notes), the number, the texts in the outline."""
     _, _, start, end, _ = next(_records(stream, document, len(stream)))
     for kind, instance, low, high, _ in _records(stream, start, end):
         if kind != _SLIDE_LIST or instance not in (0, 2):
             continue
         reference, texts = 0, list[str]()
-        for inner, _, at, until, _ in _records(stream, low, high):
+        for inner, _, at, text_end, _ in _records(stream, low, high):
             if inner == _SLIDE_REFERENCE:
                 if reference:
                     yield instance, reference, texts
                 reference, texts = struct.unpack_from("<I", stream, at)[0], []
             elif inner in (_TEXT_WIDE, _TEXT_NARROW):
-                texts.append(_text(stream, inner, at, until))
+                texts.append(_text(stream, inner, at, text_end))
         if reference:
             yield instance, reference, texts
 
 
 def _texts(stream: bytes, slide: int) -> Iterator[str]:
-    """Yield the texts that are drawn on a slide."""
+    """Yield the texts that were drawn on a slide."""
     if slide < 0:
         return
-    waiting: list[tuple[int, int | None]] = [(slide, None)]
-    while waiting:
-        start, end = waiting.pop(0)
+    pending: list[tuple[int, int | None]] = [(slide, None)]
+    while pending:
+        start, end = pending.pop(0)
         records = _records(stream, start, end or len(stream))
         for kind, _, low, high, has_others in records if end else [next(records)]:
             if has_others or kind == 0xF00D:
-                waiting.append((low, high))
+                pending.append((low, high))
             elif kind in (_TEXT_WIDE, _TEXT_NARROW):
                 yield _text(stream, kind, low, high)
 
@@ -279,31 +279,32 @@ def _text(stream: bytes, kind: int, start: int, end: int) -> str:
 
 
 def _about(file: olefile.OleFileIO) -> tuple[str | None, dict[str, str]]:
-    about = file.get_metadata()
+    properties = file.get_metadata()
 
-    def value(field: object) -> str | None:
+    def text_of(field: object) -> str | None:
         if isinstance(field, bytes):
-            codes = about.codepage or 1252
-            return field.decode("utf-8" if codes in (65001, -535) else f"cp{codes}", "replace").strip("\x00 ")
+            codepage = properties.codepage or 1252
+            encoding = "utf-8" if codepage in (65001, -535) else f"cp{codepage}"
+            return field.decode(encoding, "replace").strip("\x00 ")
         return None
 
-    date = about.last_saved_time
-    values = {name: value(getattr(about, name)) for name in ("author", "subject", "keywords")}
-    return value(about.title), tidy_values(**values, date=date and date.date().isoformat())
+    date = properties.last_saved_time
+    values = {name: text_of(getattr(properties, name)) for name in ("author", "subject", "keywords")}
+    return text_of(properties.title), tidy_values(**values, date=date and date.date().isoformat())
 
 
 def convert_rtf(data: bytes, budget: Budget) -> Conversion:
-    """Write the paragraphs of rich text; what is marked as deleted is left out."""
+    """Write the paragraphs of rich text, without those marked as deleted."""
     from striprtf.striprtf import rtf_to_text
 
     to_text: Callable[..., str] = rtf_to_text
-    source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # its digits would take quadratic time
-    source = _SET_APART.sub(" ", _DELETED.sub("", source))
+    source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for the digits
+    source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 
-    def mark(found: re.Match[str]) -> str:
-        level = str(int(found[2]) + 1) if found[1] == "outlinelevel" else levels.get(found[2])
-        return f"{found[0]}{_HEADING}{level}" if level else found[0]
+    def mark(match: re.Match[str]) -> str:
+        level = str(int(match[2]) + 1) if match[1] == "outlinelevel" else levels.get(match[2])
+        return f"{match[0]}{_HEADING}{level}" if level else match[0]
 
     marked = _RTF_LEVEL.sub(mark, source)
     text = _BROKEN_ROW.sub("|", to_text(marked, errors="replace"))
@@ -313,7 +314,7 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
-    """Yield paragraphs and tables; a row is one line with a bar after each cell."""
+    """Yield paragraphs and tables; a table row is a line with a bar after each cell."""
     for is_row, group in groupby(lines, key=lambda line: line.endswith("|")):
         if is_row:
             rows = [_RTF_HEADING.sub("", line).split("|")[:-1] for line in group]

@@ -1,4 +1,4 @@
-"""Converts OpenDocument files (texts, workbooks, slides) to Markdown, by way of HTML, which they resemble."""
+"""Converts OpenDocument files (texts, workbooks, slides) to Markdown via HTML, which they resemble."""
 
 import io
 import posixpath
@@ -25,7 +25,7 @@ _SKIPPED = frozenset(
     "tracked-changes sequence-decls forms page-number page-count annotation-end ruby-text "
     "covered-table-cell bookmark-ref-start page-thumbnail calculation-settings sender-firstname".split()
 )
-_MOST_REPEATS = 50  # of a cell that has a value; a sheet repeats its empty ones a million times
+_MOST_REPEATS = 50  # of a cell with a value; a sheet repeats empty cells a million times
 _FIELDS = {
     "author": "{*}initial-creator",
     "subject": "{*}subject",
@@ -58,26 +58,26 @@ def _about(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
 
 
 class _Writer:
-    """Writes the elements of a document as HTML; `write_x` writes those of the name x."""
+    """Writes the elements of a document as HTML; `write_x` writes elements of the name x."""
 
     def __init__(self, archive: zipfile.ZipFile, root: Element) -> None:
         self._archive = archive
-        self._styles = {}  # by name: the tag that it stands for
+        self._styles = {}  # name -> HTML tag
         for style in root.iterfind("{*}automatic-styles/{*}style"):
             properties = style.find("{*}text-properties")
-            if properties is not None and (tag := _style(properties)):
+            if properties is not None and (tag := _tag_of_style(properties)):
                 self._styles[_get(style, "name")] = tag
         self._slides = 0
 
     def inside(self, element: Element) -> Iterator[str]:
-        """Yield what is in an element, its own text included."""
+        """Yield the contents of an element, including its own text."""
         yield escape(element.text or "")
         for child in element:
             if isinstance(child.tag, str):
-                yield from self._one(child)
+                yield from self._write(child)
             yield escape(child.tail or "")
 
-    def _one(self, element: Element) -> Iterator[str]:
+    def _write(self, element: Element) -> Iterator[str]:
         kind = etree.QName(element).localname
         if kind in _SKIPPED:
             return
@@ -125,11 +125,11 @@ class _Writer:
         yield ")" if body is not None else ""
 
     def write_annotation(self, element: Element) -> Iterator[str]:
-        said = " ".join(filter(None, map(_plain, element.iterfind("{*}p"))))
-        yield f" (comment: {escape(said)}) " if said else ""
+        comment = " ".join(filter(None, map(_plain, element.iterfind("{*}p"))))
+        yield f" (comment: {escape(comment)}) " if comment else ""
 
     def write_object(self, element: Element) -> Iterator[str]:
-        """Write a formula, which is a document of its own."""
+        """Write a formula, which is a separate document in the archive."""
         part = posixpath.normpath(posixpath.join(_get(element, "href"), _CONTENT))
         if part in self._archive.namelist():
             root = parse_part(self._archive, part)
@@ -145,18 +145,18 @@ class _Writer:
         yield f": {escape(_plain(title))}</h2>" if title is not None else "</h2>"
         for child in element:
             if child is not title and isinstance(child.tag, str):
-                yield from self._one(child)
+                yield from self._write(child)
 
     def write_notes(self, element: Element) -> Iterator[str]:
-        said = " ".join(_plain(each) for each in element.iter("{*}p")).strip()
-        yield f"<p>Notes: {escape(said)}</p>" if said.strip("<number> ") else ""
+        notes = " ".join(_plain(each) for each in element.iter("{*}p")).strip()
+        yield f"<p>Notes: {escape(notes)}</p>" if notes.strip("<number> ") else ""
 
     def write_table(self, element: Element) -> Iterator[str]:
         is_sheet = etree.QName(element.getparent()).localname == "spreadsheet"
         rows = "".join(self.inside(element))
-        if is_sheet:  # its first row is its header
-            first, mark, rest = rows.partition("</tr>")
-            rows = first.replace("<td", "<th").replace("</td>", "</th>") + mark + rest
+        if is_sheet:  # the first row of a sheet is its header
+            header, row_end, rest = rows.partition("</tr>")
+            rows = header.replace("<td", "<th").replace("</td>", "</th>") + row_end + rest
         if rows.strip():
             yield f"<h1>{escape(_get(element, 'name'))}</h1>" if is_sheet else ""
             yield f"<table>{rows}</table>"
@@ -167,26 +167,26 @@ class _Writer:
             yield f"<tr>{cells}</tr>" * min(int(_get(element, "number-rows-repeated") or 1), _MOST_REPEATS)
 
     def write_table_cell(self, element: Element) -> Iterator[str]:
-        written = "".join(self.inside(element)).strip()
-        rule = _get(element, "formula").partition(":")[2]
-        if rule and not written:
-            written = escape(rule)
+        content = "".join(self.inside(element)).strip()
+        formula = _get(element, "formula").partition(":")[2]
+        if formula and not content:
+            content = escape(formula)
         repeats = min(int(_get(element, "number-columns-repeated") or 1), _MOST_REPEATS)
-        if not written and repeats == _MOST_REPEATS:  # the empty rest of a row
+        if not content and repeats == _MOST_REPEATS:  # the empty rest of a row
             return
         spans = ((name, _get(element, f"number-{name}s-spanned")) for name in ("row", "column"))
-        spanned = "".join(f" {name[:3]}span={count}" for name, count in spans if count.isdigit())
-        yield f"<td{spanned}>{written}</td>" * repeats
+        attributes = "".join(f" {name[:3]}span={count}" for name, count in spans if count.isdigit())
+        yield f"<td{attributes}>{content}</td>" * repeats
 
 
-def _style(properties: Element) -> str | None:
+def _tag_of_style(properties: Element) -> str | None:
     if _get(properties, "text-position").startswith("super"):
         return "sup"
     return "b" if _get(properties, "font-weight") == "bold" else None
 
 
 def _get(element: Element, name: str) -> str:
-    """Return an attribute by its name in whatever namespace."""
+    """Return an attribute by its name in any namespace; "" without one."""
     return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 

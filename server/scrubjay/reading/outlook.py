@@ -21,26 +21,26 @@ _BODY, _HTML, _FILE_NAME, _SHORT_NAME, _DATA, _MESSAGE = (
     "3701000D",
 )
 _ATTACHMENT = re.compile(r"__attach_version1\.0_#\w+")
-_DEEPEST = 5  # messages in messages
+_DEEPEST = 5  # levels of messages in messages
 
 _Place = list[str]
 
 
 def convert_message(data: bytes) -> Conversion:
-    """Write its headers, text and attachments as `mail` does."""
+    """Write the headers, text and attachments of a message, as `mail` does."""
     with olefile.OleFileIO(io.BytesIO(data)) as file:
         return write_mail(_message(file, [], 0))
 
 
 def _message(file: olefile.OleFileIO, place: _Place, depth: int) -> EmailMessage:
     message = EmailMessage(policy=default)
-    sent = HeaderParser(policy=default).parsestr(_text(file, place, _HEADERS))
+    transport_headers = HeaderParser(policy=default).parsestr(_text(file, place, _HEADERS))
     sender, address = _text(file, place, _SENDER), _text(file, place, _ADDRESS)
     values = {
-        "From": sent.get("From") or (f"{sender} <{address}>" if address else sender),
-        "To": sent.get("To") or _text(file, place, _TO),
-        "Cc": sent.get("Cc") or _text(file, place, _CC),
-        "Date": sent.get("Date") or "",
+        "From": transport_headers.get("From") or (f"{sender} <{address}>" if address else sender),
+        "To": transport_headers.get("To") or _text(file, place, _TO),
+        "Cc": transport_headers.get("Cc") or _text(file, place, _CC),
+        "Date": transport_headers.get("Date") or "",
         "Subject": _text(file, place, _SUBJECT),
     }
     for name, value in values.items():
@@ -66,8 +66,8 @@ def _attach(message: EmailMessage, file: olefile.OleFileIO, place: _Place, depth
 
 
 def _text(file: olefile.OleFileIO, place: _Place, tag: str) -> str:
-    if wide := _bytes(file, place, f"{tag}001F"):
-        return wide.decode("utf-16-le", "replace").rstrip("\x00")
+    if utf16 := _bytes(file, place, f"{tag}001F"):
+        return utf16.decode("utf-16-le", "replace").rstrip("\x00")
     return _bytes(file, place, f"{tag}001E").decode("cp1252", "replace").rstrip("\x00")
 
 

@@ -1,4 +1,4 @@
-"""Parses the parts that an office file or a book is made of."""
+"""Parses the parts of an office file or a book."""
 
 import posixpath
 import zipfile
@@ -6,28 +6,28 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-# bytes of XML, a part that is cut there is damaged; pictures are other parts
+# bytes of XML; a part that is cut there is damaged (pictures are separate parts)
 _LARGEST = 64 * 1024 * 1024
 
 Element = Any  # lxml has no types
 
 
 def parse_part(archive: zipfile.ZipFile, part: str) -> Element:
-    """Parse a part of an archive as XML, without entities; a part that is too long is damaged."""
+    """Parse a part of an archive as XML, without entities; a part that is too long counts as damaged."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     with archive.open(part) as member:
         return etree.fromstring(member.read(_LARGEST), parser)
 
 
 class Relation(NamedTuple):
-    """What one part has to do with another one."""
+    """A reference from one part to another, and its kind."""
 
     kind: str
     part: str
 
 
 def related_parts(archive: zipfile.ZipFile, part: str) -> dict[str, Relation]:
-    """Return the parts that `part` refers to, by the ids that it has for them."""
+    """Return the parts that `part` refers to, by the ids of the references."""
     folder, name = posixpath.split(part)
     relations = f"{folder}/_rels/{name}.rels"
     if relations not in archive.namelist():
@@ -42,5 +42,5 @@ def related_parts(archive: zipfile.ZipFile, part: str) -> dict[str, Relation]:
 
 
 def relation_id(element: Element) -> str:
-    """Return the attribute `r:id`, whose namespace is not the same in all editions of the formats."""
+    """Return the attribute `r:id`, whose namespace differs between editions of the formats."""
     return next(str(value) for name, value in element.items() if name.endswith("}id"))

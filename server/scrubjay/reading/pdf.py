@@ -1,4 +1,4 @@
-"""Converts PDF to text: page by page, with the headings that its bookmarks name; images are not read."""
+"""Converts PDF to text: page by page, with headings for its bookmarks, without images."""
 
 import re
 from collections import Counter
@@ -11,41 +11,41 @@ from typing import Any
 import pypdfium2  # type: ignore[import-untyped]
 from pypdfium2 import raw
 
-from scrubjay.reading.pdf_layout import laid_out
+from scrubjay.reading.pdf_layout import lay_out
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 PAGE_END = "\n\f\n"
 
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
-_NO_TITLE = re.compile(  # what programs put there
+_NO_TITLE = re.compile(  # titles that programs set
     r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE
 )
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 # Characters that replace a hyphen inside a word at the end of a line: U+0002 and U+FFFE.
 _BROKEN = re.compile(r"([\w-]{0,80})[\x02\ufffe](?:\r?\n)?(\w?)")
-_OWN_HYPHEN = re.compile(  # words before which the hyphen is the word's own
+_WITH_HYPHEN = re.compile(  # words whose hyphen belongs to the word
     r"(?:.*-.*|.*\d|self|non|well|cross|multi|high|low|real|long|short|user|client|server|read|write|open|end)",
     re.IGNORECASE,
 )
-_ALEF_LAM = re.compile("[اأإآ]ل")  # in Arabic; a ligature of both comes in the wrong order
+_ALEF_LAM = re.compile("[اأإآ]ل")  # Arabic letters whose ligature has them in the wrong order
 _COMMENTS = frozenset(
     {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE}
 )
 _BUTTONS = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _VALUES = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
-_NEAR = 2.0  # points above and below a field in which its label is
-_EDGE_LINES = 2  # at the top and at the bottom of a page, which many pages repeat
-_FEWEST_PAGES = 3  # that repeat a line before it is their header
+_NEAR = 2.0  # points above and below a field that its label may reach
+_EDGE_LINES = 2  # lines at the top and bottom of a page that other pages may repeat
+_FEWEST_PAGES = 3  # fewest pages that make a repeated line a header or footer
 _BLANKS = re.compile(r"\n{3,}")
 
 
 def convert_pdf(data: bytes, budget: Budget) -> Conversion:
-    """Extract the text of all pages, a form feed between them; lines that a bookmark names become headings.
+    """Extract the text of all pages, separated by form feeds; lines named by a bookmark become headings.
 
     Raises:
-        Unreadable: protected, damaged, or without text, as scans are.
-        TooLong: too much text.
+        Unreadable: the PDF is protected, damaged, or without text, as scans are.
+        TooLong: it has too much text.
     """
     with _ONE_AT_A_TIME:
         try:
@@ -79,93 +79,94 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
 
 def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) -> str:
     with closing(document[at]) as page, closing(page.get_textpage()) as layer:
-        text = laid_out(layer, layer.get_text_bounded())
+        text = lay_out(layer, layer.get_text_bounded())
         text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
         text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
         for label, value in _notes(page, layer, document.formenv):
-            spelled = f"{label} {value}".strip()
+            note = f"{label} {value}".strip()
             at_label = label and label in text
-            text = text.replace(label, spelled, 1) if at_label else f"{text.rstrip()}\n{spelled}"
+            text = text.replace(label, note, 1) if at_label else f"{text.rstrip()}\n{note}"
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
 
 
 def _with_ligatures(layer: pypdfium2.PdfTextPage, text: str) -> str:
-    """Put the two letters of an Arabic ligature in their order; both have the same box."""
+    """Swap the two letters of each Arabic ligature, which have the same box and the wrong order."""
     if not _ALEF_LAM.search(text):
         return text
     whole = layer.get_text_range()
-    right: dict[str, str] = {}  # words by what they were
+    corrected: dict[str, str] = {}  # word as read -> word in the right order
     for word in re.finditer(r"\S+", whole):
         letters = list(word[0])
         for pair in _ALEF_LAM.finditer(word[0]):
-            at, here = pair.start(), word.start() + pair.start()
-            if layer.get_charbox(here) == layer.get_charbox(here + 1):
+            at, position = pair.start(), word.start() + pair.start()
+            if layer.get_charbox(position) == layer.get_charbox(position + 1):
                 letters[at : at + 2] = reversed(letters[at : at + 2])
-        right[word[0]] = "".join(letters)
-    return re.sub(r"\S+", lambda word: right.get(word[0], word[0]), text)
+        corrected[word[0]] = "".join(letters)
+    return re.sub(r"\S+", lambda word: corrected.get(word[0], word[0]), text)
 
 
 def _joined(broken: re.Match[str]) -> str:
-    """Join a word that a line's end cuts, with the hyphen if that is its own."""
-    own = _OWN_HYPHEN.fullmatch(broken[1]) or broken[2].isupper() or broken[2].isdigit()
-    return f"{broken[1]}{'-' if own else ''}{broken[2]}"
+    """Join a word that was split at the end of a line; keep a hyphen that belongs to the word."""
+    has_own_hyphen = _WITH_HYPHEN.fullmatch(broken[1]) or broken[2].isupper() or broken[2].isdigit()
+    return f"{broken[1]}{'-' if has_own_hyphen else ''}{broken[2]}"
 
 
 def _notes(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, forms: Any) -> Iterator[tuple[str, str]]:
-    """Yield the values of a page's fields with the text on their left, and its comments."""
+    """Yield the comments of a page, and the values of its fields with their labels, the text on the left."""
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, number)
         try:
             kind = raw.FPDFAnnot_GetSubtype(annotation)
-            if kind in _COMMENTS and (said := _value(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")):
-                yield "", f"Comment: {said}"
+            if kind in _COMMENTS:
+                if comment := _string_of(raw.FPDFAnnot_GetStringValue, annotation, b"Contents"):
+                    yield "", f"Comment: {comment}"
             elif kind == raw.FPDF_ANNOT_WIDGET and forms and (value := _field(annotation, forms)):
-                place = raw.FS_RECTF()
-                raw.FPDFAnnot_GetRect(annotation, place)
-                left = layer.get_text_bounded(0, place.bottom - _NEAR, place.left, place.top + _NEAR)
+                box = raw.FS_RECTF()
+                raw.FPDFAnnot_GetRect(annotation, box)
+                left = layer.get_text_bounded(0, box.bottom - _NEAR, box.left, box.top + _NEAR)
                 yield next(reversed([line.strip() for line in left.splitlines() if line.strip()]), ""), value
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
 
 
 def _field(annotation: Any, forms: Any) -> str:
-    """Return what a person sees in a field."""
+    """Return the visible value of a field."""
     kind = raw.FPDFAnnot_GetFormFieldType(forms, annotation)
     if kind in _BUTTONS:
         return "[x]" if raw.FPDFAnnot_IsChecked(forms, annotation) else "[ ]"
-    return _value(raw.FPDFAnnot_GetFormFieldValue, forms, annotation) if kind in _VALUES else ""
+    return _string_of(raw.FPDFAnnot_GetFormFieldValue, forms, annotation) if kind in _VALUES else ""
 
 
-def _value(call: Any, *about: Any) -> str:
-    """Call one of PDFium's functions that write a text into a buffer."""
-    size = call(*about, None, 0)
+def _string_of(call: Any, *arguments: Any) -> str:
+    """Return the string that one of PDFium's functions writes into a buffer."""
+    size = call(*arguments, None, 0)
     buffer = create_string_buffer(size)
-    call(*about, raw.cast(buffer, raw.POINTER(raw.FPDF_WCHAR)), size)
+    call(*arguments, raw.cast(buffer, raw.POINTER(raw.FPDF_WCHAR)), size)
     return " ".join(buffer.raw.decode("utf-16-le", "replace").rstrip("\x00").split())
 
 
 def _without_repeats(pages: list[str]) -> list[str]:
-    """Leave the lines above and below the text of many pages on the first of them."""
+    """Keep repeated lines at the top and bottom of pages only on the first page that has them."""
     edges = [_edges(page.split("\n"), number) for number, page in enumerate(pages, 1)]
     counts = Counter(key for keys in edges for key in set(keys.values()))
     repeated = {key for key, count in counts.items() if count >= max(_FEWEST_PAGES, len(pages) / 2)}
     seen: set[str] = set()
-    kept = []
+    remaining = []
     for page, keys in zip(pages, edges, strict=True):
-        drop = {at for at, key in keys.items() if key in seen}
+        repeats = {at for at, key in keys.items() if key in seen}
         seen |= repeated.intersection(keys.values())
-        lines = (line for at, line in enumerate(page.split("\n")) if at not in drop)
-        kept.append("\n".join(lines).strip("\n") if drop else page)
-    return kept
+        lines = (line for at, line in enumerate(page.split("\n")) if at not in repeats)
+        remaining.append("\n".join(lines).strip("\n") if repeats else page)
+    return remaining
 
 
 def _edges(lines: list[str], number: int) -> dict[int, str]:
-    """Return the lines at the top and bottom of a page by their place, without the number of the page."""
-    places = [at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")]
-    chosen = {*places[:_EDGE_LINES], *places[-_EDGE_LINES:]} if len(places) > 2 * _EDGE_LINES else ()
-    own = re.compile(rf"(?:^|\bpage ){number}\b|\b{number}$", re.IGNORECASE)
-    return {at: own.sub("", " ".join(lines[at].split())) for at in chosen}
+    """Return the first and last lines of a page by position, without the page number."""
+    positions = [at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    chosen = {*positions[:_EDGE_LINES], *positions[-_EDGE_LINES:]} if len(positions) > 2 * _EDGE_LINES else ()
+    page_number = re.compile(rf"(?:^|\bpage ){number}\b|\b{number}$", re.IGNORECASE)
+    return {at: page_number.sub("", " ".join(lines[at].split())) for at in chosen}
 
 
 def _line(line: str, headings: dict[str, int]) -> str:
@@ -176,21 +177,21 @@ def _line(line: str, headings: dict[str, int]) -> str:
 
 
 def _headings(document: pypdfium2.PdfDocument) -> dict[int, dict[str, int]]:
-    """Read the bookmarks: page -> heading -> its level, from 1."""
+    """Read the bookmarks: page -> heading -> level, from 1."""
     headings: dict[int, dict[str, int]] = {}
     try:
-        for mark in document.get_toc(max_depth=6):
-            place = mark.get_dest()
-            page = place.get_index() if place else None
-            if page is not None and (heading := _bare(mark.get_title())):
-                headings.setdefault(page, {}).setdefault(heading, min(mark.level + 1, 6))
+        for bookmark in document.get_toc(max_depth=6):
+            destination = bookmark.get_dest()
+            page = destination.get_index() if destination else None
+            if page is not None and (heading := _bare(bookmark.get_title())):
+                headings.setdefault(page, {}).setdefault(heading, min(bookmark.level + 1, 6))
     except pypdfium2.PdfiumError:  # a damaged outline is no reason to lose the text
         return {}
     return headings
 
 
 def _bare(text: str) -> str:
-    """Strip a heading of its number, which its bookmark may lack."""
+    """Return a heading in lower case without its number, which its bookmark may lack."""
     heading = " ".join(text.split())
     number = _NUMBER.match(heading)
     return (heading[number.end() :] if number else heading).casefold()

@@ -1,4 +1,4 @@
-"""Finds the columns and tables of a PDF's page by the places of its pieces of text."""
+"""Finds the columns and tables of a PDF page by the positions of its pieces of text."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -8,11 +8,11 @@ from pypdfium2 import PdfTextPage  # type: ignore[import-untyped]
 
 from scrubjay.reading.office import markdown_table
 
-_MOST_PIECES = 2_000  # of a page; more are a drawing
-_LEAST_LINES = 3  # that are cut at the same places
-_GAP = 0.9  # heights of a line between two cells
-_FAR = 2.5  # heights of a line below the one above
-_PROSE = 3.0  # words that a line of a column has at least, on average
+_MOST_PIECES = 2_000  # of a page; a page with more is a drawing
+_LEAST_LINES = 3  # lines of a block with the same columns
+_GAP = 0.9  # line heights between two cells
+_FAR = 2.5  # line heights between two lines of different blocks
+_PROSE = 3.0  # words in a line of a text column, at least, on average
 
 
 class _Cell(NamedTuple):
@@ -25,25 +25,25 @@ class _Cell(NamedTuple):
 _Line = list[_Cell]
 
 
-def laid_out(layer: PdfTextPage, plain: str) -> str:
-    """Return a page's text with one column after another and its tables as tables; else as it is."""
+def lay_out(layer: PdfTextPage, plain: str) -> str:
+    """Return a page's text, column by column and with Markdown tables; `plain` if it has neither."""
     count = layer.count_rects()
     if not 2 * _LEAST_LINES <= count <= _MOST_PIECES:
         return plain
     lines = list(_lines([_Cell(*layer.get_rect(at)) for at in range(count)]))
     blocks = list(_blocks(lines))
-    if not any(block.is_cut for block in blocks):
+    if not any(block.has_columns for block in blocks):
         return plain
-    written = "\n".join(_written(layer, block) for block in blocks)
-    return written if _letters(written) == _letters(plain) else plain
+    text = "\n".join(_block_text(layer, block) for block in blocks)
+    return text if _letters(text) == _letters(plain) else plain
 
 
 def _lines(pieces: list[_Cell]) -> Iterator[_Line]:
-    """Yield the lines that pieces of text are on, each as the cells between its wide gaps."""
+    """Yield the lines of a page, each as its cells, which are separated by wide gaps."""
     line: _Line = []
     for piece in pieces:
         last = line[-1] if line else None
-        if last and _is_level(last, piece) and piece.left >= last.right - 1:
+        if last and _is_on_same_line(last, piece) and piece.left >= last.right - 1:
             if piece.left - last.right < _GAP * max(last.top - last.bottom, piece.top - piece.bottom):
                 line[-1] = _Cell(
                     last.left, min(last.bottom, piece.bottom), piece.right, max(last.top, piece.top)
@@ -58,13 +58,13 @@ def _lines(pieces: list[_Cell]) -> Iterator[_Line]:
         yield line
 
 
-def _is_level(one: _Cell, other: _Cell) -> bool:
+def _is_on_same_line(one: _Cell, other: _Cell) -> bool:
     overlap = min(one.top, other.top) - max(one.bottom, other.bottom)
     return overlap > 0.4 * min(one.top - one.bottom, other.top - other.bottom)
 
 
 class _Block:
-    """Lines below each other that are cut at the same places; a cell may be missing."""
+    """Consecutive lines with the same columns; cells may be missing."""
 
     def __init__(self, line: _Line) -> None:
         self.columns = [(cell.left, cell.right) for cell in line]
@@ -72,38 +72,38 @@ class _Block:
         self._last = line[0]
 
     @property
-    def is_cut(self) -> bool:
+    def has_columns(self) -> bool:
         return len(self.columns) > 1 and len(self.rows) >= _LEAST_LINES
 
-    def takes(self, line: _Line) -> bool:
-        """Add a line, unless one of its cells is in no column or it is far below."""
-        places = [self._column(cell) for cell in line]
-        far = self._last.bottom - line[0].top > _FAR * (line[0].top - line[0].bottom)
+    def add(self, line: _Line) -> bool:
+        """Add a line and return True, unless one of its cells is in no column, or it is far below."""
+        columns = [self._column(cell) for cell in line]
+        is_far = self._last.bottom - line[0].top > _FAR * (line[0].top - line[0].bottom)
         is_prose = len(line) == 1 == len(self.rows)
-        if None in places or len(set(places)) < len(places) or far or is_prose or len(self.columns) < 2:
+        if None in columns or len(set(columns)) < len(columns) or is_far or is_prose or len(self.columns) < 2:
             return False
         row: list[_Cell | None] = [None] * len(self.columns)
-        for cell, place in zip(line, places, strict=True):
-            assert place is not None
-            row[place] = cell
-            left, right = self.columns[place]
-            self.columns[place] = min(left, cell.left), max(right, cell.right)
+        for cell, column in zip(line, columns, strict=True):
+            assert column is not None
+            row[column] = cell
+            left, right = self.columns[column]
+            self.columns[column] = min(left, cell.left), max(right, cell.right)
         self.rows.append(row)
         self._last = line[0]
         return True
 
     def _column(self, cell: _Cell) -> int | None:
-        """Return the only column that a cell is in."""
-        reached = [
+        """Return the only column that a cell is in; None for no column or several."""
+        matches = [
             at for at, (left, right) in enumerate(self.columns) if cell.left < right and left < cell.right
         ]
-        return reached[0] if len(reached) == 1 else None
+        return matches[0] if len(matches) == 1 else None
 
 
 def _blocks(lines: list[_Line]) -> Iterator[_Block]:
     block = None
     for line in lines:
-        if block is None or not block.takes(line):
+        if block is None or not block.add(line):
             if block is not None:
                 yield block
             block = _Block(line)
@@ -111,9 +111,9 @@ def _blocks(lines: list[_Line]) -> Iterator[_Block]:
         yield block
 
 
-def _written(layer: PdfTextPage, block: _Block) -> str:
+def _block_text(layer: PdfTextPage, block: _Block) -> str:
     rows = [[_text(layer, cell) if cell else "" for cell in row] for row in block.rows]
-    if not block.is_cut:
+    if not block.has_columns:
         return "\n".join(" ".join(filter(None, row)) for row in rows)
     columns = [list(filter(None, column)) for column in zip(*rows, strict=True)]
     if all(sum(len(cell.split()) for cell in column) >= _PROSE * len(column) for column in columns):
@@ -126,6 +126,6 @@ def _text(layer: PdfTextPage, cell: _Cell) -> str:
 
 
 def _letters(text: str) -> list[tuple[str, int]]:
-    """Count the letters and digits, which no layout may change."""
-    found = sorted(filter(str.isalnum, text))
-    return [(letter, len(list(group))) for letter, group in groupby(found)]
+    """Count the letters and digits, which a layout must not change."""
+    letters = sorted(filter(str.isalnum, text))
+    return [(letter, len(list(group))) for letter, group in groupby(letters)]

@@ -1,7 +1,7 @@
-"""The process that reads files: both ends of its pipe, and its limits.
+"""Runs the processes that read files: both ends of their pipes, and their limits.
 
-Converters are other people's code, in part native, and a small file can make them take all memory, run for
-hours, or abort. A disk may answer late or never. In a process of its own that costs this one file.
+Converters are other people's code, partly native, and a small file can make them take all memory, run for
+hours, or abort. A disk may answer late or never. In a separate process, only this one file fails.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from typing import IO, Any
 
 from scrubjay.reading.result import FileText, Unreadable
 
-MOST_MEMORY = 512 << 20  # bytes of address space; sound files of 45 MB (DOCX, PDF) took 0.2 of it
-_MOST = 2  # processes; later callers wait for one
+MOST_MEMORY = 512 << 20  # bytes of address space; valid files of 45 MB (DOCX, PDF) took 0.2 of it
+_MOST = 2  # processes; more callers wait for one
 _IDLE = 20.0  # seconds that a process waits for another file
-_PATIENCE = 2.0  # seconds of processor time beyond the bound, which the parent keeps by its own clock
-_LARGEST_FRAME = 64 << 20  # bytes; a file has 50 MB at most, and of the longest text UTF-8 takes 40
+_PATIENCE = 2.0  # seconds of processor time beyond the limit, which the parent enforces by its own clock
+_LARGEST_FRAME = 64 << 20  # bytes; a file has at most 50 MB, and the longest text 40 MB as UTF-8
 _LENGTHS = struct.Struct("!II")  # bytes of the JSON and of the data after it
 
-Head = dict[str, Any]  # what goes before the bytes, as JSON
+Head = dict[str, Any]  # the JSON before the bytes
 Read = Callable[[bytes, str, int], FileText]  # bytes, name, most characters of text
 ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most characters of text
 
 
 class ReadingProcesses:
-    """At most two processes that read files, each started when a file comes. Safe in threads.
+    """At most two processes that read files, started on demand. Safe in threads.
 
-    Linux holds each to 512 MB of memory and to processor time. macOS holds it to processor time alone,
-    Windows to neither; on all of them it is killed when its time is over.
+    Linux limits each to 512 MB of memory and limits its processor time; macOS limits only processor time,
+    Windows neither. On all of them it is killed when its time is over.
     """
 
     def __init__(self) -> None:
@@ -50,24 +50,24 @@ class ReadingProcesses:
         """Let a process read these bytes within `seconds`, including the wait for a process.
 
         Raises:
-            Unreadable: the process says why, or it met a limit.
+            Unreadable: for the reason that the process reports, or because it reached a limit.
         """
         return self._ask({"name": name, "max_text": max_text, "seconds": seconds}, data)
 
     def read_at(self, path: str, max_file: int, max_text: int, seconds: float) -> FileText:
-        """Let a process open and read the file at `path`; for the rest see `read`."""
+        """Let a process open and read the file at `path`, otherwise like `read`."""
         return self._ask({"path": path, "max_file": max_file, "max_text": max_text, "seconds": seconds}, b"")
 
-    def _ask(self, about: Head, data: bytes) -> FileText:
-        end = time.monotonic() + about["seconds"]
-        process = self._take(end)
+    def _ask(self, request: Head, data: bytes) -> FileText:
+        end = time.monotonic() + request["seconds"]
+        process = self._acquire(end)
         try:
-            answer = process.ask(about, data, end, about["seconds"])
+            answer = process.ask(request, data, end, request["seconds"])
         except BaseException:
             process.end()
             raise
         finally:
-            self._give_back(process)
+            self._release(process)
         fields, text = answer
         if "unreadable" in fields:
             raise Unreadable(fields["unreadable"])
@@ -80,28 +80,28 @@ class ReadingProcesses:
         for process in idle:
             process.end()
 
-    def _take(self, end: float) -> _Process:
+    def _acquire(self, end: float) -> _Process:
         with self._free:
             if not self._free.wait_for(lambda: self._busy < _MOST, end - time.monotonic()):
                 raise Unreadable("had to wait too long for other files to be read; try it again")
             self._busy += 1
             process = self._idle.pop() if self._idle else None
         try:
-            return process.taken() if process and process.runs else _Process()
+            return process.stop_waiting() if process and process.is_running else _Process()
         except OSError as error:
-            self._give_back(None)
-            why = f"cannot be read now: no process can be started ({error.strerror}); try it again"
-            raise Unreadable(why) from None
+            self._release(None)
+            reason = f"cannot be read now: no process can be started ({error.strerror}); try it again"
+            raise Unreadable(reason) from None
 
-    def _give_back(self, process: _Process | None) -> None:
+    def _release(self, process: _Process | None) -> None:
         with self._free:
             self._busy -= 1
-            if process is not None and process.runs:
+            if process is not None and process.is_running:
                 self._idle.append(process)
-                process.wait_idle(lambda: self._forget(process))
+                process.wait_idle(lambda: self._end_idle(process))
             self._free.notify()
 
-    def _forget(self, process: _Process) -> None:
+    def _end_idle(self, process: _Process) -> None:
         with self._free:
             if process not in self._idle:
                 return
@@ -110,7 +110,7 @@ class ReadingProcesses:
 
 
 class _Process:
-    """The parent's end of one process."""
+    """One process, as its parent sees it."""
 
     def __init__(self) -> None:
         # Discard warnings, prints and messages of native libraries.
@@ -121,10 +121,10 @@ class _Process:
         self._idle: Timer | None = None
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return self._process.poll() is None
 
-    def taken(self) -> _Process:
+    def stop_waiting(self) -> _Process:
         if self._idle is not None:
             self._idle.cancel()
         return self
@@ -134,19 +134,19 @@ class _Process:
         self._idle.daemon = True
         self._idle.start()
 
-    def ask(self, about: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
-        """Send a file and receive the result, or kill the process at its `end`."""
+    def ask(self, request: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
+        """Send a file and receive the result; kill the process at the time `end`."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        clock = Timer(max(0.0, end - time.monotonic()), self._process.kill)
-        clock.daemon = True
-        clock.start()
+        timer = Timer(max(0.0, end - time.monotonic()), self._process.kill)
+        timer.daemon = True
+        timer.start()
         try:
-            _send(self._process.stdin, about, data)
+            _send(self._process.stdin, request, data)
             answer = _receive(self._process.stdout)
-        except (OSError, EOFError):  # it is gone
+        except (OSError, EOFError):  # the process has ended
             answer = None
         finally:
-            clock.cancel()
+            timer.cancel()
         if answer is None or answer[0].pop("is_last", False) or time.monotonic() >= end:
             self.end()
         if answer is not None:
@@ -162,32 +162,32 @@ class _Process:
             self._process.wait(_PATIENCE)
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            with suppress(OSError):  # what it never took
+            with suppress(OSError):  # it never read the rest
                 pipe.close()
 
 
 def serve(read: Read, read_at: ReadAt) -> None:
-    """Read one file after another from standard input until it ends: the process itself."""
-    asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    """Run as the process: read one file after another from standard input until it ends."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # keep the output of libraries out of the answers
     _limit_memory()
     while True:
         try:
-            about, data = _receive(asked)
+            request, data = _receive(requests)
         except EOFError:  # the engine ended
             return
-        _limit_time(float(about["seconds"]))
+        _limit_time(float(request["seconds"]))
         try:
-            if "path" in about:
-                text = read_at(about["path"], about["max_file"], about["max_text"])
+            if "path" in request:
+                text = read_at(request["path"], request["max_file"], request["max_text"])
             else:
-                text = read(data, about["name"], about["max_text"])
-        except Unreadable as reason:
-            _send(answers, {"unreadable": str(reason)}, b"")
+                text = read(data, request["name"], request["max_text"])
+        except Unreadable as error:
+            _send(answers, {"unreadable": str(error)}, b"")
         except MemoryError:
-            why = f"needs more than {MOST_MEMORY >> 20} MB of memory to be read; split it"
-            _send(answers, {"unreadable": why, "is_last": True}, b"")
-            return  # what is left of the memory may be in pieces
+            reason = f"needs more than {MOST_MEMORY >> 20} MB of memory to be read; split it"
+            _send(answers, {"unreadable": reason, "is_last": True}, b"")
+            return  # the remaining memory may be fragmented
         else:
             fields = asdict(text)
             _send(answers, fields, fields.pop("text").encode())
@@ -199,7 +199,7 @@ def _limit_memory() -> None:
     import resource
 
     for kind, limit in (("RLIMIT_AS", MOST_MEMORY), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
-        with suppress(OSError, ValueError):  # macOS refuses some
+        with suppress(OSError, ValueError):  # macOS refuses some of them
             resource.setrlimit(getattr(resource, kind), (limit, limit))
 
 
@@ -214,23 +214,23 @@ def _limit_time(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
-def _send(pipe: IO[bytes], about: Head, data: bytes) -> None:
-    head = json.dumps(about).encode()
+def _send(pipe: IO[bytes], fields: Head, data: bytes) -> None:
+    head = json.dumps(fields).encode()
     pipe.write(_LENGTHS.pack(len(head), len(data)) + head)
     pipe.write(data)
     pipe.flush()
 
 
 def _receive(pipe: IO[bytes]) -> tuple[Head, bytes]:
-    """Receive JSON and data. Raises EOFError if the pipe ends before, or the other end says too much."""
-    head, data = _LENGTHS.unpack(_exactly(pipe, _LENGTHS.size))
+    """Receive JSON and data. Raises EOFError if the pipe ends early, or the message is too long."""
+    head, data = _LENGTHS.unpack(_read_exactly(pipe, _LENGTHS.size))
     if head + data > _LARGEST_FRAME:
         raise EOFError
-    about: Head = json.loads(_exactly(pipe, head))
-    return about, _exactly(pipe, data)
+    fields: Head = json.loads(_read_exactly(pipe, head))
+    return fields, _read_exactly(pipe, data)
 
 
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
+def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
     data = pipe.read(size)
     if len(data) < size:
         raise EOFError

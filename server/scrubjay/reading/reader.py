@@ -1,7 +1,7 @@
-"""Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind.
+"""Reads a file of any kind: finds its kind, checks its limits, and calls the converter of its kind.
 
-Of bytes that are there plain text is read here, in time and memory that its length bounds; everything else,
-and whatever lies on a disk, in a process of its own.
+Plain text whose bytes are given is read here, because its length limits time and memory. Everything else, and
+every file on a disk, is read in a separate process.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from typing import Any
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
-from scrubjay.reading.encodings import LONGEST_LINE, decode, doubt, is_unicode
+from scrubjay.reading.encodings import LONGEST_LINE, decode, encoding_warning, is_unicode
 from scrubjay.reading.kinds import ARCHIVES, HEAD, Kind, kind_of, refusal
 from scrubjay.reading.office import OLE, ZIP, office_type
 from scrubjay.reading.process import PROCESSES
@@ -22,11 +22,11 @@ from scrubjay.text.chunking.markdown import first_title
 from scrubjay.text.foreign import without_escapes
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
-MAX_TEXT = 10_000_000  # characters: what a document may have
-SECONDS = 30.0  # for one of many files
-CALL_SECONDS = 6.0  # for a file that a caller waits for; the caller gets an error after 8 or 9
+MAX_TEXT = 10_000_000  # characters of a document
+SECONDS = 30.0  # for each of many files
+CALL_SECONDS = 6.0  # for a file while a caller waits, who gets an error after 8 or 9
 
-# Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
+# Converters by kind, imported when a file of their kind is read; for all other kinds the text is unchanged.
 _FROM_BYTES = {
     "pdf": "pdf.convert_pdf",
     "docx": "word.convert_word",
@@ -48,13 +48,12 @@ _FROM_TEXT = {
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
 }
-TITLED = frozenset(
-    {"markdown", "html", "docx", "odt", "doc", "rtf", "notebook"}
-)  # whose first heading is their title
-_OUTSIDE = ("html", "notebook")
-# their converters stop at the limit, which a small file may exceed by far
+# kinds whose first heading is the title
+TITLED = frozenset({"markdown", "html", "docx", "odt", "doc", "rtf", "notebook"})
+_NEVER_PLAIN = ("html", "notebook")
+# converters that stop at the limit of text, which a small file may exceed by far
 _WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
-# kinds that the list of documents shows as one
+# kinds that the list of documents shows as another kind
 _KNOWN_AS = {"ods": "xlsx", "msg": "email"}
 
 log = logging.getLogger("scrubjay.reading")
@@ -63,10 +62,10 @@ log = logging.getLogger("scrubjay.reading")
 def read_file(
     path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT, seconds: float = CALL_SECONDS
 ) -> FileText:
-    """Read the file at `path` with its digest, opening it included, within `seconds`.
+    """Open and read the file at `path` within `seconds`; the result has its digest.
 
     Raises:
-        InputError: it cannot be opened, is no regular file, or its bytes cannot be read (see `read`).
+        InputError: the file cannot be opened, is not a regular file, or cannot be read (see `read`).
     """
     try:
         return PROCESSES.read_at(path, max_file, max_text, seconds)
@@ -77,11 +76,11 @@ def read_file(
 def read(
     data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT, seconds: float = SECONDS
 ) -> FileText:
-    """Read the text of a file's bytes. `name` is a path or a file name, which need not exist.
+    """Return the text of a file, given its bytes. `name` is a path or a file name, which need not exist.
 
     Raises:
         InputError: one sentence that begins with the name: the file is empty, too large, binary, protected,
-            damaged, of a kind that is not read, or met a limit of time or memory.
+            damaged, of a kind that is not read, or reached a limit of time or memory.
     """
     try:
         _check_size(data, max_file)
@@ -93,10 +92,10 @@ def read(
 
 
 def content_fields(content: str) -> dict[str, Any]:
-    """Return the fields of a `DocumentText` that a text has; an HTML page is read as one.
+    """Return the fields of a `DocumentText` for a text; an HTML page is converted.
 
     Raises:
-        InputError: it is an HTML page that cannot be read.
+        InputError: the text is an HTML page that cannot be read.
     """
     data = content.encode("utf-8", "replace")
     if kind_of("content", data[:HEAD]).type != "html":
@@ -109,7 +108,7 @@ def read_at(path: str, max_file: int, max_text: int) -> FileText:
     """Read the file at `path` in this process, without a limit of time or memory.
 
     Raises:
-        Unreadable: as `read_file` says, without the path.
+        Unreadable: for the reasons in `read_file`, without the path.
     """
     try:
         data = read_regular(path, max_file + 1, own=False)
@@ -129,9 +128,9 @@ def _check_size(data: bytes, max_file: int) -> None:
 
 
 def _is_plain(data: bytes, name: str) -> bool:
-    """Return True if the text needs no library, no guess and no layout."""
+    """Return True if the file is text that needs no library, no guess of its encoding and no layout."""
     kind = kind_of(name, data[:HEAD]).type
-    if data.startswith((ZIP, OLE)) or kind in _FROM_BYTES or kind in _OUTSIDE or not is_unicode(data):
+    if data.startswith((ZIP, OLE)) or kind in _FROM_BYTES or kind in _NEVER_PLAIN or not is_unicode(data):
         return False
     return kind != "json" or all(len(line) <= LONGEST_LINE for line in io.BytesIO(data))
 
@@ -140,7 +139,7 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
     """Read a file in this process, without a limit of time or memory.
 
     Raises:
-        Unreadable: as `read` says, without the name.
+        Unreadable: for the reasons in `read`, without the name.
     """
     office = office_type(data)
     if office is None and (reason := refusal(name, data[:HEAD])):
@@ -154,16 +153,16 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         result = replace(result, text=result.text.translate(UNSEEN))
     else:
         text, encoding = decode(data)
-        if len(text) > max_text and kind.type != "html":  # of a page much is markup
+        if len(text) > max_text and kind.type != "html":  # much of a page is markup
             raise TooLong(max_text)
         converter = _FROM_TEXT.get(kind.type)
         result = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)
-        result.metadata.update(tidy_values(encoding=doubt(data, encoding)))
+        result.metadata.update(tidy_values(encoding=encoding_warning(data, encoding)))
     if not result.text.strip():
         raise Unreadable("has no text in it")
     if len(result.text) > max_text:
         raise TooLong(max_text)
-    # Libraries leave NUL and halves of surrogate pairs in texts, which the store does not take.
+    # Libraries leave NUL and halves of surrogate pairs in texts, which the store rejects.
     text = without_escapes(result.text).replace("\x00", "").encode("utf-8", "replace").decode()
     title = result.title or (first_title(text) if kind.type in TITLED else None)
     title = " ".join(str(title).split())[:500] if title else None
@@ -180,7 +179,7 @@ def _convert(converter: str, source: bytes | str, kind: str, max_text: int) -> C
     except (Unreadable, MemoryError):
         raise
     except Exception as error:
-        # Converters raise anything on damaged files, and one file must not stop a batch.
+        # Converters raise any exception on damaged files, and one file must not stop a batch.
         log.info("a %s file could not be converted: %s", kind, error.__class__.__name__)
         raise Unreadable(f"is damaged, or no {kind} file that can be read") from None
     return result

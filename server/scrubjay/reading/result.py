@@ -1,10 +1,10 @@
-"""What reading a file gives, and how a converter says that it cannot read one."""
+"""The result of reading a file, and the errors of converters that cannot read one."""
 
 from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError
 
-# Characters inside words that no reader sees, and hyphens and spaces that differ in where lines may break.
+# Invisible characters inside words, and hyphens and spaces that only control where lines break.
 UNSEEN = str.maketrans(
     {"\xa0": " ", "\xad": None, "\u200b": None, "\u2060": None, "\ufeff": None, "\u2011": "-"}
 )
@@ -14,24 +14,23 @@ UNSEEN = str.maketrans(
 class FileText:
     """A file as text.
 
-    `text` is the file itself if that is text, so that its lines are the file's lines; of HTML, office files,
-    notebooks and mails it is Markdown. Pages of a PDF end with a form feed, sheets and slides begin with a
-    heading.
+    `text` is a text file itself, so that its lines are the file's lines; for HTML, office files, notebooks
+    and mails it is Markdown. Pages of a PDF end with a form feed; sheets and slides begin with a heading.
     """
 
     text: str
     kind: str  # the type of its document: text, markdown, code, csv, html, pdf, docx, ...
     title: str | None = None
-    language: str | None = None  # of a program or data, where `kind` alone does not say how to cut the text
+    language: str | None = None  # of a program or data, if `kind` alone does not decide how to cut the text
     encoding: str | None = None  # of a text file
     # author, date, subject, ... as the file states them
     metadata: dict[str, str] = field(default_factory=dict)
-    digest: str | None = None  # SHA-256 of the file's bytes, if it was read at its path
+    digest: str | None = None  # SHA-256 of the file's bytes, if it was read from a path
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What a converter made of a file: text, title and metadata."""
+    """A file as a converter returns it: text, title and metadata."""
 
     text: str
     title: str | None = None
@@ -39,7 +38,7 @@ class Conversion:
 
 
 class Unreadable(InputError):
-    """Why a file has no text: a clause to follow the file's name, without a full stop."""
+    """A file has no text; the reason is a clause that follows the file's name, without a full stop."""
 
 
 class TooLong(Unreadable):
@@ -59,7 +58,7 @@ class Budget:
         """Count a text and return it.
 
         Raises:
-            TooLong: with it, there is more than the limit.
+            TooLong: the text exceeds the limit.
         """
         self._left -= len(text)
         if self._left < 0:
@@ -68,6 +67,6 @@ class Budget:
 
 
 def tidy_values(**values: object) -> dict[str, str]:
-    """Make metadata of the values that say something, each on one line of at most 500 characters."""
+    """Make metadata of the values that are not empty, each on one line of at most 500 characters."""
     flat = {name: " ".join(str(value).split())[:500] for name, value in values.items() if value is not None}
     return {name: value for name, value in flat.items() if value}

@@ -1,4 +1,4 @@
-"""Converts slides (PPTX) to Markdown, in the presentation's order."""
+"""Converts slides (PPTX) to Markdown, in the order of the presentation."""
 
 import io
 import zipfile
@@ -17,7 +17,7 @@ _DEEPEST_LEVEL = 8  # of lists; a file may state any number
 
 
 def convert_slides(data: bytes, budget: Budget) -> Conversion:
-    """Write slide by slide: `## Slide 1: its title` and what is on it.
+    """Write slide by slide: `## Slide 1: its title`, and its contents.
 
     Raises:
         TooLong: it has too much text.
@@ -66,9 +66,9 @@ def _kind(element: Element) -> str:
 
 
 def _placeholder(shape: Element) -> dict[str, str]:
-    """Return the placeholder of its layout that a shape fills; empty without one."""
-    found = shape.find("*/{*}nvPr/{*}ph")
-    return {} if found is None else {"idx": "0", **found.attrib}
+    """Return the attributes of the layout placeholder that a shape fills; {} if it fills none."""
+    placeholder = shape.find("*/{*}nvPr/{*}ph")
+    return {} if placeholder is None else {"idx": "0", **placeholder.attrib}
 
 
 def _block(shape: Element) -> str:
@@ -80,7 +80,7 @@ def _block(shape: Element) -> str:
 
 
 def _rows(table: Element) -> Iterator[list[str]]:
-    """Yield the cells of each row, merged ones with their text in each."""
+    """Yield the cells of each row; merged cells repeat their text."""
     above: list[str] = []
     for row in table.iterfind("{*}tr"):
         cells: list[str] = []
@@ -111,7 +111,7 @@ def _text(shape: Element) -> str:
 
 
 def _paragraphs(shape: Element) -> Iterator[tuple[int, str]]:
-    """Yield level and text of the paragraphs of a shape or cell."""
+    """Yield the level and text of each paragraph of a shape or cell."""
     for paragraph in shape.iterfind("{*}txBody/{*}p"):
         properties = paragraph.find("{*}pPr")
         level = 0 if properties is None else int(properties.get("lvl", 0))

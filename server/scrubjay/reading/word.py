@@ -1,6 +1,6 @@
 """Converts Word documents (DOCX) to Markdown.
 
-mammoth reads the document. What it passes over is spelled as plain text before: formulas, readings above
+mammoth reads the document. Parts that it ignores are first written as plain text: formulas, readings above
 characters, fields, text boxes, numbers of headings.
 """
 
@@ -38,41 +38,41 @@ _STYLES = (
 
 def convert_word(data: bytes) -> Conversion:
     """Convert headings, paragraphs, lists, tables, formulas, notes and comments, without deletions."""
-    import mammoth  # the libraries are imported when a file needs them, see the room's docstring
+    import mammoth  # libraries are imported when a file needs them, see the docstring of `reading`
 
     from scrubjay.reading.html import convert_html
 
     html = mammoth.convert_to_html(
-        io.BytesIO(_spelled(data)),
+        io.BytesIO(_with_plain_text(data)),
         style_map=_STYLES,
         include_embedded_style_map=False,
         convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
     )
     title, metadata = core_properties(data)
     text = convert_html(html.value, whole=True).text
-    edges = " · ".join(dict.fromkeys(_edges(data)))
+    edges = " · ".join(dict.fromkeys(_edge_lines(data)))
     return Conversion(f"{text}\n\n{edges}" if edges and text else text, title=title, metadata=metadata)
 
 
-def _spelled(data: bytes) -> bytes:
-    """Return the archive without its pictures and with everything spelled that mammoth does not read."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
+def _with_plain_text(data: bytes) -> bytes:
+    """Return the archive without pictures, and with text for the parts that mammoth does not read."""
+    output = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(output, "w") as new:
         numbers = _numbers(old)
         for name in old.namelist():
             if name == _DOCUMENT or name in _NOTES:
                 root = parse_part(old, name)
-                _draw(root, old, name)
-                _spell(root)
+                _add_drawings(root, old, name)
+                _write_as_text(root)
                 _number_headings(root, numbers)
                 new.writestr(name, etree.tostring(root))
             elif not name.startswith("word/media/"):
                 new.writestr(name, old.read(name))
-    return made.getvalue()
+    return output.getvalue()
 
 
-def _draw(root: Element, archive: zipfile.ZipFile, name: str) -> None:
-    """Put the words of charts and diagrams below the paragraphs that they are anchored in."""
+def _add_drawings(root: Element, archive: zipfile.ZipFile, name: str) -> None:
+    """Add the words of charts and diagrams below the paragraphs that contain them."""
     related = related_parts(archive, name)
     for drawing in reversed(list(root.iter(f"{_W}drawing"))):
         for paragraph in list(drawing.iterancestors(f"{_W}p"))[-1:]:
@@ -90,21 +90,21 @@ def _table(rows: Rows) -> Element:
     return table
 
 
-def _spell(root: Element) -> None:
+def _write_as_text(root: Element) -> None:
     for math in list(root.iter(f"{_M}oMath")):
         _replace(math, [_run(f" {formula(math)} ")])
     for ruby in list(root.iter(f"{_W}ruby")):
         reading = "".join(text.text or "" for text in ruby.iterfind(f"{_W}rt//{_W}t"))
         base = "".join(text.text or "" for text in ruby.iterfind(f"{_W}rubyBase//{_W}t"))
-        _replace(ruby, [_text(f"{base}({reading})" if reading else base)])
+        _replace(ruby, [_text_element(f"{base}({reading})" if reading else base)])
     for wrapper in list(root.iter(*_WRAPPERS)):
         _replace(wrapper, list(wrapper))
-    _unbox(root)
+    _move_boxes(root)
 
 
-def _unbox(root: Element) -> None:
-    """Move what is in text boxes behind the paragraphs that they are anchored in."""
-    for fallback in list(root.iter(_FALLBACK)):  # repeats the choice before it
+def _move_boxes(root: Element) -> None:
+    """Move the contents of text boxes behind the paragraphs that contain the boxes."""
+    for fallback in list(root.iter(_FALLBACK)):  # it repeats the choice before it
         choices = fallback.getparent()
         if any(fallback not in box.iterancestors() for box in choices.iter(_BOX)):
             choices.remove(fallback)
@@ -120,19 +120,19 @@ def _replace(element: Element, others: list[Element]) -> None:
     parent[at : at + 1] = others
 
 
-def _text(text: str) -> Element:
-    made = etree.Element(f"{_W}t")
-    made.text = text
-    return made
+def _text_element(text: str) -> Element:
+    element = etree.Element(f"{_W}t")
+    element.text = text
+    return element
 
 
 def _run(text: str) -> Element:
     run = etree.Element(f"{_W}r")
-    run.append(_text(text))
+    run.append(_text_element(text))
     return run
 
 
-def _edges(data: bytes) -> Iterator[str]:
+def _edge_lines(data: bytes) -> Iterator[str]:
     """Yield the lines of page headers and footers that say more than a number."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for name in sorted(filter(_EDGE.fullmatch, archive.namelist())):
@@ -146,25 +146,25 @@ class _Numbering:
     """Counts the numbered paragraphs of a document, level by level."""
 
     def __init__(self, levels: dict[str, dict[int, tuple[str, str, int]]], styles: dict[str, Any]) -> None:
-        self.levels, self.styles = levels, styles  # by numId: level -> format, text, start; by style
+        self.levels, self.styles = levels, styles  # by numId: level -> format, text, start; and by style
         self._counts: dict[str, dict[int, int]] = {}
 
     def next(self, number_id: str, level: int) -> str:
-        """Count one paragraph and return its number as it is seen."""
+        """Count one paragraph, and return its number as readers see it."""
         levels, counts = self.levels[number_id], self._counts.setdefault(number_id, {})
         counts[level] = counts.get(level, levels[level][2] - 1) + 1
-        for deeper in [each for each in counts if each > level]:
+        for deeper in [other for other in counts if other > level]:
             del counts[deeper]
 
         def value(match: re.Match[str]) -> str:
             at = int(match[1]) - 1
             kind, _, start = levels.get(at, ("decimal", "", 1))
-            return _written(counts.get(at, start), kind)
+            return _formatted(counts.get(at, start), kind)
 
         return re.sub(r"%(\d)", value, levels[level][1])
 
 
-def _written(number: int, kind: str) -> str:
+def _formatted(number: int, kind: str) -> str:
     if kind in ("upperLetter", "lowerLetter"):
         letters = chr(ord("A") + (number - 1) % 26) * (1 + (number - 1) // 26)
         return letters if kind == "upperLetter" else letters.lower()
@@ -182,7 +182,7 @@ def _roman(number: int) -> Iterator[tuple[str, int]]:
 
 
 def _numbers(archive: zipfile.ZipFile) -> _Numbering:
-    """Read how headings are numbered: the levels of each list, and which list a style belongs to."""
+    """Read the numbering of headings: the levels of each list, and the list of each style."""
     names = archive.namelist()
     levels: dict[str, dict[int, tuple[str, str, int]]] = {}
     styles: dict[str, Any] = {}
@@ -190,16 +190,16 @@ def _numbers(archive: zipfile.ZipFile) -> _Numbering:
         return _Numbering(levels, styles)
     root = parse_part(archive, "word/numbering.xml")
     abstract = {each.get(f"{_W}abstractNumId"): each for each in root.iterfind(f"{_W}abstractNum")}
-    for each in root.iterfind(f"{_W}num"):
-        found = abstract.get(_value(each, "abstractNumId"))
-        if found is not None:
-            levels[each.get(f"{_W}numId")] = {
+    for number in root.iterfind(f"{_W}num"):
+        definition = abstract.get(_value(number, "abstractNumId"))
+        if definition is not None:
+            levels[number.get(f"{_W}numId")] = {
                 int(level.get(f"{_W}ilvl")): (
                     _value(level, "numFmt") or "decimal",
                     _value(level, "lvlText") or "",
                     int(_value(level, "start") or 1),
                 )
-                for level in found.iterfind(f"{_W}lvl")
+                for level in definition.iterfind(f"{_W}lvl")
             }
     for style in parse_part(archive, "word/styles.xml").iterfind(f"{_W}style"):
         if _HEADING.fullmatch(_value(style, "name") or ""):
@@ -208,8 +208,8 @@ def _numbers(archive: zipfile.ZipFile) -> _Numbering:
 
 
 def _value(element: Element, name: str) -> str | None:
-    found = element.find(f"{_W}{name}")
-    return None if found is None else found.get(f"{_W}val")
+    child = element.find(f"{_W}{name}")
+    return None if child is None else child.get(f"{_W}val")
 
 
 def _number_headings(root: Element, numbers: _Numbering) -> None:
@@ -218,9 +218,9 @@ def _number_headings(root: Element, numbers: _Numbering) -> None:
         style = None if properties is None else _value(properties, "pStyle")
         if style not in numbers.styles:
             continue
-        own = properties.find(f"{_W}numPr")
-        numbered = [each for each in (own, numbers.styles[style]) if each is not None]
-        number_id = next(filter(None, (_value(each, "numId") for each in numbered)), None)
-        level = int(next(filter(None, (_value(each, "ilvl") for each in numbered)), 0))
+        numbering = properties.find(f"{_W}numPr")
+        numberings = [each for each in (numbering, numbers.styles[style]) if each is not None]
+        number_id = next(filter(None, (_value(each, "numId") for each in numberings)), None)
+        level = int(next(filter(None, (_value(each, "ilvl") for each in numberings)), 0))
         if level in numbers.levels.get(number_id or "", {}) and "".join(paragraph.itertext()).strip():
             paragraph.insert(1, _run(f"{numbers.next(number_id or '', level)} "))

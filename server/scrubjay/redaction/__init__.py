@@ -1,1 +1,1 @@
-"""Redaction: takes secrets, and what the user marked as private, out of every text before it is stored."""
+"""Removes secrets, and parts that the user marked as private, from every text before it is stored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Cuts:
-    """A text whose parts are replaced from left to right; `end` is where the last one ended."""
+    """A text whose parts are replaced from left to right; `end` is the end of the last replaced part."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -23,16 +23,16 @@ class Cuts:
 
 
 def folded(text: str) -> str:
-    """Return a text in small letters, of the same length."""
-    return text.replace("İ", "I").lower()  # the one letter whose small form is longer
+    """Return a text in lower case, with the same length."""
+    return text.replace("İ", "I").lower()  # the only letter whose lower case is longer
 
 
-def places(words: tuple[str, ...], text: str, start: int = 0, end: int | None = None) -> list[int]:
-    """Return where these words begin in a part of a text, in order."""
-    found = []
+def positions(words: tuple[str, ...], text: str, start: int = 0, end: int | None = None) -> list[int]:
+    """Return the positions of these words in a part of a text, in order."""
+    starts = []
     for word in words:
-        place = text.find(word, start, end)
-        while place >= 0:
-            found.append(place)
-            place = text.find(word, place + len(word), end)
-    return sorted(found)
+        at = text.find(word, start, end)
+        while at >= 0:
+            starts.append(at)
+            at = text.find(word, at + len(word), end)
+    return sorted(starts)

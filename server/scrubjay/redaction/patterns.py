@@ -1,9 +1,9 @@
-"""Regular expressions that are compiled on first use and can be loaded from another process.
+"""Compiles regular expressions on first use, and dumps and loads them between processes.
 
-Python compiles a pattern in 1 ms, and redaction needs some 35 for a plain turn. A hook is a process of its
-own for each turn, and spent 30 of its 50 ms on that. `re` makes a list of numbers of a pattern; one hook
-dumps these lists and the next one loads them, in 1 ms. Python has no public way to do so, so functions of
-its compiler are called. A Python without them compiles patterns as usual.
+Python compiles a pattern in 1 ms, and redaction needs some 35 for a plain turn. A hook is a new process for
+each turn, and spent 30 of its 50 ms on that. `re` compiles a pattern to a list of numbers; one hook dumps
+these lists and the next one loads them, in 1 ms. Python has no public function for that, so we call functions
+of its compiler. A Python without these functions compiles patterns as usual.
 
 Standard library only, Python 3.9 syntax: hooks import it with `python -I -S`.
 """
@@ -24,26 +24,26 @@ except ImportError:  # before Python 3.11
     import sre_compile as _compiler
     import sre_parse as _parser
 
-MAX_BODY = 1024 * 1024  # bytes; all of redaction's patterns make 216 kB
-MAX_DUMP = MAX_BODY + 1024  # with the line before it
-_IS_KNOWN = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # how this Python compiles
+MAX_BODY = 1024 * 1024  # bytes; all patterns of redaction have 216 kB
+MAX_DUMP = MAX_BODY + 1024  # includes the line before the body
+_CAN_DUMP = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # we know how this Python compiles
 
 _compiled: dict[str, re.Pattern[str]] = {}  # by source
-# By source: its flags, its code, how many groups it has, and the numbers of those with a name.
+# By source: flags, code, number of groups, and the numbers of named groups.
 _numbers: dict[str, tuple[int, bytes, int, dict[str, int]]] = {}
 
 
 def pattern(source: str) -> re.Pattern[str]:
-    """Return the pattern of this source, compiled once in a process."""
+    """Return the pattern of this source, which is compiled once per process."""
     if source not in _compiled:
-        if _IS_KNOWN and source not in _numbers:
-            _numbers[source] = _numbered(source)
-        _compiled[source] = _made(source) if _IS_KNOWN else re.compile(source)
+        if _CAN_DUMP and source not in _numbers:
+            _numbers[source] = _code_of(source)
+        _compiled[source] = _from_code(source) if _CAN_DUMP else re.compile(source)
     return _compiled[source]
 
 
 def dump() -> bytes:
-    """Return all patterns that were loaded or compiled in this process, for another one to load.
+    """Return all patterns that were loaded or compiled in this process, for another process to load.
 
     If the dump would be too large, return only the patterns that this process used.
     """
@@ -64,27 +64,27 @@ def load(data: bytes) -> None:
 
 
 def count() -> int:
-    """Count the patterns that `dump` would give."""
+    """Return the number of patterns that can be dumped."""
     return len(_numbers)
 
 
 def _head(body: bytes) -> bytes:
-    """Return the first line of a dump: who can read it, and a sum that shows damage."""
+    """Return the first line of a dump: the versions that can read it, and a checksum."""
     return f"{VERSION} {sys.implementation.cache_tag} {sys.hexversion:x} {zlib.crc32(body)}".encode()
 
 
-def _numbered(source: str) -> tuple[int, bytes, int, dict[str, int]]:
+def _code_of(source: str) -> tuple[int, bytes, int, dict[str, int]]:
     parsed = _parser.parse(source, 0)
     code, state = array("I", _compiler._code(parsed, 0)), parsed.state
     return state.flags, code.tobytes(), state.groups - 1, dict(state.groupdict)
 
 
-def _made(source: str) -> re.Pattern[str]:
+def _from_code(source: str) -> re.Pattern[str]:
     flags, code, groups, names = _numbers[source]
     by_number: list[str | None] = [None] * (groups + 1)
     for name, number in names.items():
         by_number[number] = name
-    made: re.Pattern[str] = _compiler._sre.compile(
+    compiled: re.Pattern[str] = _compiler._sre.compile(
         source, flags, array("I", code).tolist(), groups, names, tuple(by_number)
     )
-    return made
+    return compiled

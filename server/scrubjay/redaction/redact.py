@@ -1,10 +1,10 @@
 """Removes secrets, and parts that the user marked as private, before a text is stored.
 
-Every write passes through here, including those of hooks: standard library only, Python 3.9 syntax. Rules
-(`rules`) recognise tokens by how they begin, and lines by their form. A name such as `password` or `api_key`
+Every write passes through here, including writes of hooks: standard library only, Python 3.9 syntax. Rules
+(`rules`) recognise tokens by their beginning, and lines by their form. A name such as `password` or `api_key`
 reveals the value next to it (`names`), and the head of a table reveals its cells (`tables`). Other words are
-judged by their shape and by the nearest name (`words`). A pattern never starts inside a run of its own
-characters, or is bounded, so that each is linear in the text.
+judged by their shape and by the nearest name (`words`). Each pattern takes linear time, because it is bounded
+or never starts inside a run of its own characters.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from scrubjay.redaction.tables import without_cells, without_codes
 from scrubjay.redaction.words import numbered_words, without_strong
 
 MAX_PASSES = 10  # removing one secret can expose another; two passes suffice for prose, ten cap hostile input
-WINDOW = 60_000  # characters of a text that are searched at once, so that other threads run in between
-BEYOND = 10_000  # characters after a window that a match in it may reach
+WINDOW = 60_000  # characters of a text that are searched at once; other threads run between windows
+BEYOND = 10_000  # characters after a window that its matches may reach
 _STEPS = (without_values, without_codes, without_cells, without_strong)
 
 
 def redact(text: str) -> tuple[str, int]:
-    """Remove secrets and private parts from a text, and count them.
+    """Remove secrets and private parts from a text; return the text and their number.
 
     A secret becomes `[redacted:<kind>]`, e.g. `[redacted:aws-access-key]`; `<private>...</private>`, closed
-    or not, is removed. Redacting twice changes nothing more.
+    or not, is removed. Redacting a text again changes nothing.
     """
     count = 0
     for _ in range(MAX_PASSES):
-        left, more = _once(text)
-        if not more:
+        remaining, removed = _once(text)
+        if not removed:
             break
-        text, again = _without_repeated(text, left)
-        count += more + again
+        text, repeated = _without_repeated(text, remaining)
+        count += removed + repeated
     return text, count
 
 
@@ -48,54 +48,57 @@ def _once(text: str) -> tuple[str, int]:
     if "<private" in folded(text):
         text, count = _without_private(text)
     if "private key" in folded(text) or "static key" in folded(text):
-        text, more = _without_key_blocks(text)
-        count += more
-    long = " ".join(word for word in text.split() if len(word) >= 16)  # prose has hardly any
-    long = " ".join(shape("long-word").findall(long))
+        text, removed = _without_key_blocks(text)
+        count += removed
+    long_words = " ".join(word for word in text.split() if len(word) >= 16)  # prose has almost none
+    long_words = " ".join(shape("long-word").findall(long_words))
     for rule in TOKENS:
-        if any(literal in long for literal in rule.literals) and compiled(rule).search(long):
-            text, more = _without(rule, text, text)
-            count += more
-    small = folded(text)
+        if any(literal in long_words for literal in rule.literals) and compiled(rule).search(long_words):
+            text, removed = _without(rule, text, text)
+            count += removed
+    lowered = folded(text)
     for rule in LINES:
-        if any(literal in (small if literal.islower() else text) for literal in rule.literals):
-            text, more = _without(rule, text, small)
-            count, small = count + more, folded(text) if more else small
+        if any(literal in (lowered if literal.islower() else text) for literal in rule.literals):
+            text, removed = _without(rule, text, lowered)
+            count, lowered = count + removed, folded(text) if removed else lowered
     for step in _STEPS:
-        text, more = step(text)
-        count += more
+        text, removed = step(text)
+        count += removed
     return text, count
 
 
-def _without(rule: Rule, text: str, small: str) -> tuple[str, int]:
-    """Replace what a rule finds; `small` is the text in small letters."""
+def _without(rule: Rule, text: str, lowered: str) -> tuple[str, int]:
+    """Replace the matches of a rule; `lowered` is the text in lower case."""
     cuts = Cuts(text)
-    for match in _matches(rule, text, small):
+    for match in _matches(rule, text, lowered):
         group = "secret" if "secret" in match.re.groupindex else 0
         if _is_secret(rule, match, group):
             cuts.replace(*match.span(group), rule.kind)
     return cuts.result()
 
 
-def _matches(rule: Rule, text: str, small: str) -> Iterator[re.Match[str]]:
-    """Find what `finditer` finds, in windows: it lets no other thread run until it has found something.
+def _matches(rule: Rule, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of `finditer` in windows, because `finditer` blocks other threads until a match.
 
-    A window without any of the literals is passed over.
+    A window without any of the literals is skipped.
     """
-    found, end = compiled(rule), 0
-    where = [(literal, small if literal.islower() else text) for literal in rule.literals]
+    rule_pattern, end = compiled(rule), 0
+    searches = [(literal, lowered if literal.islower() else text) for literal in rule.literals]
     while end < len(text):
         start, end = end, end + WINDOW
-        edge = end + BEYOND
-        if not any(inside.find(literal, max(0, start - 200), edge) >= 0 for literal, inside in where):
+        search_end = end + BEYOND
+        if not any(
+            searched_text.find(literal, max(0, start - 200), search_end) >= 0
+            for literal, searched_text in searches
+        ):
             continue
-        for match in found.finditer(text, start, edge):
+        for match in rule_pattern.finditer(text, start, search_end):
             if match.start() >= end:
                 break
-            whole = found.match(text, match.start()) if match.end() == edge else match
-            if whole:
-                yield whole
-                end = max(end, whole.end())
+            full_match = rule_pattern.match(text, match.start()) if match.end() == search_end else match
+            if full_match:
+                yield full_match
+                end = max(end, full_match.end())
 
 
 def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
@@ -109,7 +112,7 @@ def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
 
 
 def _without_repeated(before: str, after: str) -> tuple[str, int]:
-    """Replace other copies of a removed secret, which have no name or prefix to detect them by."""
+    """Replace other copies of a removed secret, which have no name or prefix that reveals them."""
     words = [
         word
         for word in numbered_words(after)
@@ -117,21 +120,21 @@ def _without_repeated(before: str, after: str) -> tuple[str, int]:
     ]
     if not words:
         return after, 0
-    left = Counter(word.group() for word in words)
+    counts_after = Counter(word.group() for word in words)
     if "<private" in before.lower():
         before = _without_private(before)[0]  # private parts may contain ordinary words
-    earlier = Counter(word.group() for word in numbered_words(before) if word.group() in left)
+    counts_before = Counter(word.group() for word in numbered_words(before) if word.group() in counts_after)
     cuts = Cuts(after)
     for word in words:
-        if earlier[word.group()] > left[word.group()]:
+        if counts_before[word.group()] > counts_after[word.group()]:
             cuts.replace(*word.span(), "secret")
     return cuts.result()
 
 
 def _without_private(text: str) -> tuple[str, int]:
-    """Drop the private parts, nested and unclosed ones too.
+    """Remove the private parts, including nested and unclosed ones.
 
-    A space separates the words on both sides: joined, they could form a tag or a secret.
+    A space separates the words on both sides, because together they could form a tag or a secret.
     """
     parts: list[str] = []
     count = depth = end = 0
@@ -146,27 +149,28 @@ def _without_private(text: str) -> tuple[str, int]:
             end = tag.end()
     if depth == 0:
         parts.append(text[end:])
-    whole = parts[0] if parts else ""
+    joined = parts[0] if parts else ""
     for part in parts[1:]:
-        apart = not whole or not part or whole[-1].isspace() or part[0].isspace()
-        whole += part if apart else " " + part
-    return whole, count
+        is_separated = not joined or not part or joined[-1].isspace() or part[0].isspace()
+        joined += part if is_separated else " " + part
+    return joined, count
 
 
 def _without_key_blocks(text: str) -> tuple[str, int]:
-    """Replace private keys in PEM armour; one that is cut off ends where its base64 does."""
+    """Replace private keys in PEM armour; a key that is cut off ends with its base64."""
     cuts = Cuts(text)
     heads = list(shape("private-key").finditer(text))
-    for place, head in enumerate(heads):
+    for number, head in enumerate(heads):
         if head.start() < cuts.end:
             continue
-        after = heads[place + 1].start() if place + 1 < len(heads) else len(text)
-        body = text.find("-----END ", head.end(), min(after, head.end() + 20_000))  # no key holds another
-        if body < 0:
+        next_head = heads[number + 1].start() if number + 1 < len(heads) else len(text)
+        search_end = min(next_head, head.end() + 20_000)  # no key contains another
+        body_end = text.find("-----END ", head.end(), search_end)
+        if body_end < 0:
             base64 = pattern(r"[A-Za-z0-9+/=\\\s]*").match(text, head.end())
-            body = base64.end() if base64 else head.end()
-        if max(map(len, text[head.end() : body].split()), default=0) < 24:
+            body_end = base64.end() if base64 else head.end()
+        if max(map(len, text[head.end() : body_end].split()), default=0) < 24:
             continue  # only the header, without a key
-        foot = shape("private-key-end").match(text, body)
-        cuts.replace(head.start(), foot.end() if foot else body, "private-key")
+        foot = shape("private-key-end").match(text, body_end)
+        cuts.replace(head.start(), foot.end() if foot else body_end, "private-key")
     return cuts.result()

@@ -1,17 +1,17 @@
-"""The rules of redaction, read from `rules.jsonl`.
+"""Reads the rules of redaction from `rules.jsonl`.
 
-Patterns are regular expressions; `<<name>>` in one stands for the shape of that name. The kinds of rows:
+Patterns are regular expressions, in which `<<name>>` stands for the shape of that name. The kinds of rows:
 
-- `token`: a secret that shows its issuer by how it begins (`begins`, `then`) or by what it has in it
-  (`holds`, `pattern`).
-- `line`: a secret in a line of a known form. Every match has one of the texts in `holds`; those without a
-  capital are searched in the folded text.
-- `command`: commands (`names`), and the `flags` that take a password.
-- `shape`: a pattern that code refers to by name; rows of one name are alternatives. `is` says what matches.
+- `token`: a secret whose issuer shows in its beginning (`begins`, `then`) or in its content (`holds`,
+  `pattern`).
+- `line`: a secret in a line of a known form. Every match contains one of the texts in `holds`; texts without
+  a capital are searched in the folded text.
+- `command`: commands (`names`), and their `flags` that take a password.
+- `shape`: a pattern that code refers to by name; rows with the same name are alternatives. `is` describes it.
 - `words`: a list that code refers to by name.
 
-A rule takes out the group `secret`, or else the whole match. Its value must pass the check that `only_if`
-names (`shapes.CHECKS`), must not match `without`, and must not follow what matches `not_after`.
+A rule removes the group `secret`, or else the whole match. The value must pass the check that `only_if`
+names (`shapes.CHECKS`), must not match `without`, and must not follow a match of `not_after`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _compiled: dict[str, re.Pattern[str]] = {}  # shapes by name
 
 
 def _load() -> None:
-    """Read the rows; patterns are built on first use, because hooks must start fast."""
+    """Read the rows; patterns are compiled on first use, because hooks must start fast."""
     with open(FILE, encoding="utf-8") as lines:
         rows = json.loads(f"[{','.join(lines)}]")
     for row in rows:
@@ -51,41 +51,43 @@ def _load() -> None:
 
 
 def shape(name: str) -> re.Pattern[str]:
-    """Return the shape of this name, compiled."""
+    """Return the compiled shape of this name."""
     if name not in _compiled:
         _compiled[name] = pattern(_expanded("|".join(SHAPES[name])))
     return _compiled[name]
 
 
 def compiled(rule: Rule, field: str = "pattern") -> re.Pattern[str]:
-    """Return the `pattern`, `without` or `not_after` of a rule, which matches nothing if it is missing."""
+    """Return the `pattern`, `without` or `not_after` of a rule; a missing one never matches."""
     row = rule.row
     if field == "pattern" and field not in row:
-        row[field] = _of_token(row, rule.literals) if "then" in row else _of_command(row, rule.literals)
+        make = _token_pattern if "then" in row else _command_pattern
+        row[field] = make(row, rule.literals)
     return pattern(_expanded(row.get(field, "(?!)")))
 
 
-def _of_token(row: dict[str, str], begins: list[str]) -> str:
-    """Return the pattern of a token, which begins at the beginning of a word."""
-    either = "|".join(map(re.escape, begins))
-    start = rf"{either}(?<![A-Za-z0-9_-]{either})" if len(begins) == 1 else rf"(?<![A-Za-z0-9_-])(?:{either})"
+def _token_pattern(row: dict[str, str], begins: list[str]) -> str:
+    """Return the pattern of a token, which matches only at the beginning of a word."""
+    prefix = "|".join(map(re.escape, begins))
+    start = rf"{prefix}(?<![A-Za-z0-9_-]{prefix})" if len(begins) == 1 else rf"(?<![A-Za-z0-9_-])(?:{prefix})"
     return f"(?P<secret>{start}(?:{row['then']}))(?![A-Za-z0-9])"
 
 
-def _of_command(row: dict[str, str], names: list[str]) -> str:
-    either = "|".join(rf"{name}(?<![\w.-]{name})" for name in names)  # found quickly, as a literal
+def _command_pattern(row: dict[str, str], names: list[str]) -> str:
+    # literals before assertions, because literals are found quickly
+    command = "|".join(rf"{name}(?<![\w.-]{name})" for name in names)
     arguments = r"[\w-]{0,12}[ \t](?:[^\n|;]|(?<=\\)\n){0,200}?(?<!\S)"
     secret = r"[\"']?(?!\[redacted:)(?P<secret>[^\s\"'`]{4,})"
-    return f"(?:{either}){arguments}(?:{row['flags']}){secret}"
+    return f"(?:{command}){arguments}(?:{row['flags']}){secret}"
 
 
 def _expanded(source: str) -> str:
-    """Replace each `<<name>>` by the shape of that name."""
-    first, *parts = source.split("<<")
+    """Replace each `<<name>>` with the shape of that name."""
+    expanded, *parts = source.split("<<")
     for part in parts:
         name, _, rest = part.partition(">>")
-        first += _expanded("|".join(SHAPES[name])) + rest if name in SHAPES else "<<" + part
-    return first
+        expanded += _expanded("|".join(SHAPES[name])) + rest if name in SHAPES else "<<" + part
+    return expanded
 
 
 _load()

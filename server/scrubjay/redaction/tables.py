@@ -1,4 +1,4 @@
-"""Tables: secrets in cells below the head of a column and in lines below a name, and codes of digits."""
+"""Redacts secrets in cells below the head of a column and in lines below a name, and numeric codes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from types import SimpleNamespace
 
-from scrubjay.redaction.cuts import Cuts, folded, places
+from scrubjay.redaction.cuts import Cuts, folded, positions
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
 from scrubjay.redaction.shapes import digits, is_jumbled, is_key, is_made_up, is_password, is_placeholder
@@ -17,58 +17,58 @@ _CELLS = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}  # by separator
 
 
 class _Columns(SimpleNamespace):
-    """The columns of a table that have secrets: the place of each, and whether its values must be keys."""
+    """The columns of a table with secrets; `indexes` has each index, and True if its values must be keys."""
 
 
 class _Parent(SimpleNamespace):
-    """A line that says what the lines below it are."""
+    """A line that describes the lines below it."""
 
 
-_NO_COLUMNS = _Columns(places=[])
+_NO_COLUMNS = _Columns(indexes=[])
 
 
 def without_codes(text: str) -> tuple[str, int]:
-    """Replace digits that are called a PIN, or a code that opens something."""
-    small, cuts = folded(text), Cuts(text)
-    for place in places(("pin", "code", "otp", "puk", "2fa", "mfa", "time password"), small):
-        start = place + 5 if small.startswith("time ", place) else place
-        match = shape("codes").match(small, start) if start >= cuts.end else None
+    """Replace digits that the text calls a PIN or an access code."""
+    lowered, cuts = folded(text), Cuts(text)
+    for position in positions(("pin", "code", "otp", "puk", "2fa", "mfa", "time password"), lowered):
+        start = position + 5 if lowered.startswith("time ", position) else position
+        match = shape("codes").match(lowered, start) if start >= cuts.end else None
         if match:
             cuts.replace(*match.span("secret"), "password")
     return cuts.result()
 
 
 def without_cells(text: str) -> tuple[str, int]:
-    """Replace secrets in the cells below the head of their column, and in the lines below their name."""
-    small, cuts = folded(text), Cuts(text)
-    stems = tuple(stem for stem in WORDS["heads"] if stem in small)
+    """Replace secrets in cells below the head of their column, and in lines below their name."""
+    lowered, cuts = folded(text), Cuts(text)
+    stems = tuple(stem for stem in WORDS["heads"] if stem in lowered)
     if not stems:
         return cuts.result()
-    is_manifest = bool(pattern(r"kind[\"']?: ?[\"']?secret\b").search(small))
+    is_manifest = bool(pattern(r"kind[\"']?: ?[\"']?secret\b").search(lowered))
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    naming = {bisect_right(starts, place) - 1 for place in places(stems, small)}
-    done = 0
-    for first in sorted(naming):
+    naming_lines = {bisect_right(starts, position) - 1 for position in positions(stems, lowered)}
+    next_line = 0
+    for first_line in sorted(naming_lines):
         columns, parent = _NO_COLUMNS, None
-        for number in range(first, len(lines) if first >= done else first):
-            line, done = lines[number], number + 1
-            found = _secrets(line, columns) if columns.places else None
-            if found is None:
-                columns = _columns(line) if number in naming else _NO_COLUMNS
+        for number in range(first_line, len(lines) if first_line >= next_line else first_line):
+            line, next_line = lines[number], number + 1
+            spans = _secrets(line, columns) if columns.indexes else None
+            if spans is None:
+                columns = _columns(line) if number in naming_lines else _NO_COLUMNS
                 parent = parent if parent and _is_below(line, number, parent) else None
-                found = _child(line, parent, is_manifest) if parent else []
-                if parent is None and number in naming:
+                spans = _child(line, parent, is_manifest) if parent else []
+                if parent is None and number in naming_lines:
                     parent = _parent(line, number, is_manifest)
-            for start, end in found:
+            for start, end in spans:
                 cuts.replace(starts[number] + start, starts[number] + end, "secret")
-            if not parent and not columns.places:
+            if not parent and not columns.indexes:
                 break
     return cuts.result()
 
 
 def _columns(line: str) -> _Columns:
-    """Find the columns of secrets that a line names, if it is the first of a table."""
+    """Return the columns of secrets that a line names, if it is the head of a table."""
     for separator in ("|", "\t", ";", ",", "  ") if len(line) <= MOST_HEADS else ():
         spans = _cells(line, separator) if separator in line else []
         if len(spans) < 2 or not all(0 < end - start <= 40 for start, end in spans):
@@ -76,34 +76,34 @@ def _columns(line: str) -> _Columns:
         heads = [(at, shape("head").match(line[start:end])) for at, (start, end) in enumerate(spans)]
         columns = [(at, bool(head["vague"])) for at, head in heads if head]
         if columns:
-            return _Columns(width=len(spans), separator=separator, places=columns)
+            return _Columns(width=len(spans), separator=separator, indexes=columns)
     return _NO_COLUMNS
 
 
 def _secrets(line: str, columns: _Columns) -> list[tuple[int, int]] | None:
-    """Find the secrets of a row; None if the line is not a row of the table."""
+    """Return the positions of secrets in a row; None if the line is not a row of the table."""
     if not line.strip(" |+-:=\t"):
         return [] if line.strip() else None
     spans = _cells(line, columns.separator)
     if len(spans) != columns.width:
         return None
-    cells = [(spans[at], is_vague) for at, is_vague in columns.places]
+    cells = [(spans[at], is_vague) for at, is_vague in columns.indexes]
     return [(start, end) for (start, end), is_vague in cells if _is_secret(line[start:end], is_vague)]
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
-    """Find the cells of a line, without their quotes and blanks."""
-    found = []
+    """Return the positions of the cells of a line, without quotes and blanks."""
+    spans = []
     cells = _CELLS.get(separator, f"(?:^|(?<={separator}))[^{separator}]*")
     for cell in pattern(cells).finditer(line):
         stripped = cell.group().strip(" \t\"'`*()")
         start = cell.start() + cell.group().find(stripped)
-        found.append((start, start + len(stripped)))
-    return found
+        spans.append((start, start + len(stripped)))
+    return spans
 
 
 def _is_secret(value: str, is_vague: bool = False) -> bool:
-    """Return True if a cell, or the value of a line below the name of secrets, is one of them."""
+    """Return True if a cell, or the value of a line below the name of secrets, is a secret."""
     if " " in value or len(value) < 6 or is_placeholder(value) or shape("no-cell").match(value):
         return False
     if is_made_up(value) or is_key(value):
@@ -112,10 +112,10 @@ def _is_secret(value: str, is_vague: bool = False) -> bool:
 
 
 def _parent(line: str, number: int, is_manifest: bool) -> _Parent | None:
-    """Return what a line says of those below it, if it names secrets or is a command that shows one."""
+    """Return a line as the parent of the lines below, if it names secrets or is a command that shows one."""
     stripped, is_prompt = line.rstrip(), bool(shape("prompted").match(line))
-    named = shape("parent").match(stripped) if len(stripped) < 200 else None
-    if not is_prompt and (not named or (named["data"] and not is_manifest)):
+    name_match = shape("parent").match(stripped) if len(stripped) < 200 else None
+    if not is_prompt and (not name_match or (name_match["data"] and not is_manifest)):
         return None
     has_passwords = not is_prompt and bool(shape("parent-of-passwords").search(line))
     depth = len(line) - len(line.lstrip())
@@ -123,7 +123,7 @@ def _parent(line: str, number: int, is_manifest: bool) -> _Parent | None:
 
 
 def _is_below(line: str, number: int, parent: _Parent) -> bool:
-    """Return True if a line belongs to a parent; a blank line may follow it."""
+    """Return True if a line belongs to a parent; one blank line may follow the parent."""
     if not line.strip():
         return bool(parent.depth > 0 or number == parent.number + 1)
     depth = len(line) - len(line.lstrip())
@@ -131,7 +131,7 @@ def _is_below(line: str, number: int, parent: _Parent) -> bool:
 
 
 def _child(line: str, parent: _Parent, is_manifest: bool) -> list[tuple[int, int]]:
-    """Find the secret in a line below the name of secrets."""
+    """Return the position of the secret in a line below the name of secrets."""
     child = shape("child").match(line)
     if not child or (child["name"] and shape("harmless-child").match(child["name"])):
         return []
@@ -151,6 +151,6 @@ def _is_bare_secret(value: str, parent: _Parent) -> bool:
         return True
     if len(set(map(len, value.split("-")))) == 1 and shape("recovery-code").match(value):
         return True
-    if parent.is_prompt and len(value) >= 8:  # a command that makes or shows a secret may have printed this
+    if parent.is_prompt and len(value) >= 8:  # the output of a command that makes or shows a secret
         return bool(("/" not in value and is_password(value)) or shape("base64-key").match(value))
     return bool(parent.has_passwords) and is_jumbled(value) and not is_placeholder(value)

@@ -15,7 +15,7 @@ import os
 import socket
 import time
 
-from scrubjay.home.files import move_aside_nonfile, parsed, read_regular
+from scrubjay.home.files import move_aside_nonfile, parse_json, read_regular
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 HAS_UNIX_SOCKETS = hasattr(socket, "AF_UNIX")
-_LONGEST = 64 * 1024  # bytes of engine.json
+_MAX_BYTES = 64 * 1024  # of engine.json
 _TRIES, _PAUSE = 50, 0.01  # attempts to replace a file that a client is reading, and the seconds between them
 
 
 def engine_facts(home: Home) -> dict[str, Any]:
     """Read `engine.json`; if that fails, assume that the engine listens in the home."""
     try:
-        facts = parsed(read_regular(home.engine_json, _LONGEST))
+        facts = parse_json(read_regular(home.engine_json, _MAX_BYTES))
     except (OSError, ValueError):
         facts = None
     if isinstance(facts, dict) and ("socket" in facts or "address" in facts):
@@ -46,20 +46,20 @@ def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
     Raises:
         OSError: the disk refused; the file is removed, because it describes an earlier engine.
     """
-    fresh = f"{home.engine_json}.{os.getpid()}"
+    temporary = f"{home.engine_json}.{os.getpid()}"
     try:
         move_aside_nonfile(home.engine_json)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
             json.dump(facts, file)
     except OSError:
-        for path in (fresh, home.engine_json):
+        for path in (temporary, home.engine_json):
             with contextlib.suppress(OSError):
                 os.unlink(path)
         raise
     for tries_left in range(_TRIES, -1, -1):
         try:
-            os.replace(fresh, home.engine_json)
+            os.replace(temporary, home.engine_json)
             return
         except PermissionError:  # Windows, while a client is reading the old one
             if not tries_left:

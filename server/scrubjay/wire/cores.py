@@ -16,7 +16,7 @@ from scrubjay.wire.lock import FileLock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE = 2.0  # seconds; a stopped engine keeps its core, and must not block the others
+PATIENCE = 2.0  # seconds; an engine that is stopped keeps its core, and must not block the others
 _PAUSE = 0.005  # seconds between two attempts
 
 
@@ -29,29 +29,29 @@ class Cores:
     """`count` lock files in a folder, which limit the working threads of all engines to `count`."""
 
     def __init__(self, folder: str, count: int) -> None:
-        self._next = os.path.join(folder, "core-next.lock")
-        self._places = [os.path.join(folder, f"core-{number}.lock") for number in range(count)]
+        self._queue_path = os.path.join(folder, "core-next.lock")
+        self._core_paths = [os.path.join(folder, f"core-{number}.lock") for number in range(count)]
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Hold a core; after `PATIENCE`, or if the system has removed the folder, continue without one."""
-        place = None
+        """Hold a core. Continue without one after `PATIENCE`, or if the system has removed the folder."""
+        lock = None
         with suppress(HomeError):
-            place = self._next_free()
+            lock = self._next_free()
         try:
             yield
         finally:
-            if place is not None:
-                place.release()
+            if lock is not None:
+                lock.release()
 
     def _next_free(self) -> FileLock | None:
-        """Wait for a core while holding `next`, so that a thread that gave one up cannot overtake us."""
+        """Wait for a core with the queue locked, so that a thread that released one cannot overtake us."""
         end = time.monotonic() + PATIENCE
-        with FileLock(self._next) as turn:
-            if turn.acquire(PATIENCE):
+        with FileLock(self._queue_path) as queue:
+            if queue.acquire(PATIENCE):
                 while time.monotonic() < end:
-                    for place in map(FileLock, self._places):
-                        if place.acquire():
-                            return place
+                    for lock in map(FileLock, self._core_paths):
+                        if lock.acquire():
+                            return lock
                     time.sleep(_PAUSE)
         return None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1  # a client and an engine with different numbers cannot talk
 KINDS = ("pipe", "hook", "cli")
-_LONGEST_WAIT = 3_600.0  # the longest credible `waited`, in seconds
+_LONGEST_WAIT = 3_600.0  # seconds; a longer `waited` is not believed
 HELLO_LIMIT = 64 * 1024  # bytes; a longer first line is not a hello
 
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
@@ -49,8 +49,8 @@ class Hello(
 ):
     """A client's identity, and the folder where it works.
 
-    `kind` is one of KINDS; `scope` is the one that the user named, or None if the engine derives it from the
-    project; `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed only on a
+    `kind` is one of KINDS; `scope` is named by the user, or None if the engine derives it from the project;
+    `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed only on a
     loopback port; `replace` asks an engine that a pipe started to finish and make room; `waited` is how many
     seconds a call has waited for an engine.
     """
@@ -79,9 +79,9 @@ def hello_from(
     SCRUBJAY_SCOPE.
     """
     project = next((env[name] for name in _PROJECT_VARIABLES if env.get(name)), cwd)
-    own = {name: env[name] for name in env if name.startswith("SCRUBJAY_") and name != "SCRUBJAY_HOME"}
+    settings = {name: env[name] for name in env if name.startswith("SCRUBJAY_") and name != "SCRUBJAY_HOME"}
     scope = scope or env.get("SCRUBJAY_SCOPE") or None
-    return Hello(kind, project, os.path.abspath(cwd), pid, scope=scope, env=own, version=version)
+    return Hello(kind, project, os.path.abspath(cwd), pid, scope=scope, env=settings, version=version)
 
 
 def encode(hello: Hello) -> bytes:
@@ -136,7 +136,7 @@ def fields_of(line: bytes) -> dict[str, Any]:
 
 
 def is_newer(one: str, other: str) -> bool:
-    """Return True if version `one` is newer than `other`: numbers between dots; anything else counts as 0.
+    """Return True if version `one` is newer than `other`. Parts that are not numbers count as 0.
 
     >>> is_newer("0.10.0", "0.9.9"), is_newer("1.0", "1.0.0"), is_newer("0.1", "0.2")
     (True, False, False)
@@ -144,8 +144,8 @@ def is_newer(one: str, other: str) -> bool:
     return _numbers(one) > _numbers(other)
 
 
-def _not_a_hello(why: str) -> EngineError:
-    return EngineError(f"The first line is not a hello: {why}.")
+def _not_a_hello(reason: str) -> EngineError:
+    return EngineError(f"The first line is not a hello: {reason}.")
 
 
 def _numbers(version: str) -> list[int]:

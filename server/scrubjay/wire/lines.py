@@ -9,7 +9,7 @@ EXCERPT = 4096  # bytes kept of each end of a line that is too long: enough to f
 
 
 class TooLong(bytes):
-    """The first and last bytes of a line above the limit, with a newline between."""
+    """The first and last bytes of a line above the limit, with a newline between them."""
 
 
 class LineCutter:
@@ -41,10 +41,10 @@ class LineCutter:
         self._parts.append(part)
         self._size += len(part)
         if self._size > self.limit + 1:  # the newline does not count
-            whole = b"".join(self._parts)
+            line = b"".join(self._parts)
             if self._head is None:
-                self._head = whole[:EXCERPT]
-            self._parts = [whole[-EXCERPT:]]
+                self._head = line[:EXCERPT]
+            self._parts = [line[-EXCERPT:]]
 
     def _take(self) -> bytes:
         line = b"".join(self._parts)

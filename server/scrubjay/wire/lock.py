@@ -108,7 +108,7 @@ class FileLock:
 
 
 def _lock(fd: int, path: str) -> bool:
-    """Try to lock an open file; False if another process holds it.
+    """Try to lock an open file; return False if another process holds the lock.
 
     Raises:
         HomeError: the filesystem cannot lock; the file is closed.
@@ -124,7 +124,7 @@ def _lock(fd: int, path: str) -> bool:
 
 
 def identity(path: str) -> list[int]:
-    """Return what identifies a home: device and inode of its lock file; empty without one."""
+    """Return the device and inode of a home's lock file, which identify the home; empty without a file."""
     try:
         stat = os.stat(path)
     except OSError:
@@ -133,7 +133,7 @@ def identity(path: str) -> list[int]:
 
 
 def is_held(path: str) -> bool:
-    """Return True if a process holds the lock at `path`, by trying to take it; False without a file."""
+    """Try to take the lock at `path`: return True if a process holds it; False without a file."""
     if not os.path.exists(path):
         return False
     with FileLock(path) as lock:
@@ -141,7 +141,7 @@ def is_held(path: str) -> bool:
 
 
 def take(path: str, wait_seconds: float = 1.0) -> FileLock:
-    """Take the engine's lock. Wait a little, because a pipe takes it briefly to see if an engine is running.
+    """Take the engine's lock; wait a little, because pipes take it briefly to see if an engine is running.
 
     Raises:
         EngineError: another process holds it.
@@ -158,26 +158,25 @@ def take(path: str, wait_seconds: float = 1.0) -> FileLock:
 def check_filesystem(folder: str) -> None:
     """Raise if locks have no effect in a folder, or files cannot have hard links.
 
-    Network and removable filesystems may accept calls that do nothing, so this tries both on a file of its
-    own.
+    Network and removable filesystems may accept calls that do nothing, so try both on a probe file.
 
     Raises:
-        HomeError: names which of the two does not work here.
+        HomeError: one of the two does not work; the message says which.
     """
     probe = os.path.join(folder, f".probe.{os.getpid()}")
-    twin = probe + ".link"
+    link_path = probe + ".link"
     advice = "Set SCRUBJAY_HOME to a folder on a local disk."
     try:
-        with FileLock(probe) as first, FileLock(probe) as second:
-            if not first.acquire() or second.acquire():
+        with FileLock(probe) as one, FileLock(probe) as other:
+            if not one.acquire() or other.acquire():
                 sentence = f"File locks have no effect in {folder}, so two engines could write at once."
                 raise HomeError(f"{sentence} {advice}")
-            os.link(probe, twin)
+            os.link(probe, link_path)
     except OSError as error:
         raise HomeError(
             f"The filesystem of {folder} has no hard links, which the spool needs: {error.strerror}. {advice}"
         ) from error
     finally:
-        for name in (twin, probe):
+        for name in (link_path, probe):
             if os.path.exists(name):
                 os.unlink(name)

@@ -14,8 +14,8 @@ from scrubjay.wire.lines import EXCERPT, TooLong
 RequestId = str | int | float
 
 MOST_MARKS = 500_000  # strings, commas and brackets of JSON: 300 turns of an import have at most half as many
-# Limits for a model's client: 10 MB of text, nearly all of it escaped; no tool takes a thousand values. An
-# engine took 8 s and 1.9 GB for 18 MB of short values, and 4 GB for a text of 60 MB.
+# Limits for a model's client: they fit 10 MB of text, nearly all of it escaped; no tool takes a thousand
+# values. An engine took 8 s and 1.9 GB for 18 MB of short values, and 4 GB for a text of 60 MB.
 CALL_LIMIT = 32 * 1024 * 1024
 CALL_MARKS = 20_000
 LARGE = 1024 * 1024  # bytes; longer lines are processed one at a time
@@ -33,12 +33,12 @@ _FIRST_ID = re.compile(
 _LAST_ID = re.compile(
     rb"[,{]\s*" + _ID + rb'(?:,\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*)*\}\s*\Z", re.DOTALL
 )
-# What engines write first in an answer, which may have 64 MiB.
+# The beginning of an engine's answer, which may have 64 MiB.
 _ANSWER = re.compile(
     rb'\{(?:"jsonrpc":"2\.0",)?"id":(' + _STRING + rb'|-?\d+),"(?:result|error)":', re.DOTALL
 )
 
-_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Glance(NamedTuple):
@@ -64,17 +64,17 @@ def key_of(request_id: object) -> tuple[str, object]:
     return type(request_id).__name__, request_id
 
 
-def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
-    """Read the parts of a line with at most `most` marks; of a line with a problem, only the id.
+def glance(line: bytes, limit: int = CALL_MARKS) -> Glance:
+    """Read the parts of a line that decide its route; if it has more than `limit` marks, only its id.
 
     >>> glance(b'{"method":"tools/call","params":{"name":"forget","arguments":{"id":5}},"id":"7"}')[:3]
     ('7', 'tools/call', 'forget')
     """
     if isinstance(line, TooLong):
         return Glance(id=_id_of_excerpt(line))
-    if b"\x00" in line or is_crowded(line, most):
+    if b"\x00" in line or is_crowded(line, limit):
         ends = line[:EXCERPT] + b"\n" + line[-EXCERPT:]
-        return Glance(id=_id_of_excerpt(ends), problem=NOT_UTF_8 if b"\x00" in line else crowded(most))
+        return Glance(id=_id_of_excerpt(ends), problem=NOT_UTF_8 if b"\x00" in line else crowded_error(limit))
     try:
         fields = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -95,37 +95,37 @@ def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
     )
 
 
-def answered(line: bytes) -> tuple[str, object] | None:
-    """Return the key of the request that a line of an engine answers; None if it is not an answer.
+def answered_key(line: bytes) -> tuple[str, object] | None:
+    """Return the key of the request that an engine's line answers; None if the line is not an answer.
 
-    >>> answered(b'{"jsonrpc":"2.0","id":7,"result":{}}'), answered(b'{"method":"x"}')
+    >>> answered_key(b'{"jsonrpc":"2.0","id":7,"result":{}}'), answered_key(b'{"method":"x"}')
     (('int', 7), None)
     """
     if match := _ANSWER.match(line):
         return key_of(json.loads(match[1]))
-    seen = glance(line, MOST_MARKS)
-    return seen.key if seen.is_answer else None
+    parts = glance(line, MOST_MARKS)
+    return parts.key if parts.is_answer else None
 
 
-def is_crowded(data: bytes | bytearray, most: int) -> bool:
-    """Return True if a JSON text in UTF-8 has more than `most` marks; reading stops there."""
-    return len(data) > most and next(itertools.islice(_PIECE.finditer(data), most, None), None) is not None
+def is_crowded(data: bytes | bytearray, limit: int) -> bool:
+    """Return True if a JSON text in UTF-8 has more than `limit` marks; do not count further."""
+    return len(data) > limit and next(itertools.islice(_PIECE.finditer(data), limit, None), None) is not None
 
 
-def crowded(most: int) -> str:
-    """Return the error for a line or body with more marks."""
-    return f"At most {most:,} strings, commas and brackets are accepted at once. Send this in parts."
+def crowded_error(limit: int) -> str:
+    """Return the error for a line or body with more than `limit` marks."""
+    return f"At most {limit:,} strings, commas and brackets are accepted at once. Send this in parts."
 
 
 def well_formed(line: bytes) -> bytes:
-    r"""Replace each half of a surrogate pair with the replacement character.
+    r"""Replace each unpaired surrogate with the replacement character.
 
-    Clients that cut a text within an emoji send such halves, and strict readers refuse the whole line.
+    Clients that cut a text inside an emoji send one, and strict readers refuse the whole line.
 
     >>> json.loads(well_formed(rb'{"a":"\ud83d\ude00 \ud83d!","b":"\\ud83d"}'))
     {'a': '😀 \ufffd!', 'b': '\\ud83d'}
     """
-    if _HALF.search(line) is None:
+    if _SURROGATE.search(line) is None:
         return line
     try:
         text = json.dumps(json.loads(line.decode("utf-8", "replace")), ensure_ascii=False)
@@ -135,7 +135,7 @@ def well_formed(line: bytes) -> bytes:
 
 
 def _id_of_excerpt(line: bytes) -> RequestId | None:
-    """Read the id of a line whose two ends are kept: clients write it first or last."""
+    """Read the id from the two ends of a line: clients write it first or last."""
     match = _FIRST_ID.match(line) or _LAST_ID.search(line)
     try:
         return json.loads(match[1]) if match else None

@@ -1,4 +1,4 @@
-"""The folder for what lasts only while engines run: sockets, and locks shared by all engines of a user.
+"""The folder for files needed only while engines run: sockets, and locks shared by a user's engines.
 
 Standard library only.
 """
@@ -27,7 +27,7 @@ def runtime_folder(env: Mapping[str, str]) -> str:
     return os.path.join(local, "Temp", "scrubjay")
 
 
-def own_folder(folder: str) -> None:
+def make_private_folder(folder: str) -> None:
     """Create a folder that only this user can enter, or raise if an existing one is unsafe.
 
     Raises:
@@ -35,15 +35,14 @@ def own_folder(folder: str) -> None:
     """
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        facts = os.lstat(folder)
+        stat = os.lstat(folder)
     except OSError as error:
         raise HomeError(
             f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten "
             "SCRUBJAY_HOME."
         ) from error
-    if hasattr(os, "getuid") and (facts.st_uid != os.getuid() or facts.st_mode & 0o170077 != 0o040000):
+    if hasattr(os, "getuid") and (stat.st_uid != os.getuid() or stat.st_mode & 0o170077 != 0o040000):
         raise HomeError(
             f"The runtime folder {folder} is open to other users or belongs to one. "
-            "Remove it, or set XDG_RUNTIME_DIR to a folder "
-            "of your own."
+            "Remove it, or set XDG_RUNTIME_DIR to a folder of your own."
         )
