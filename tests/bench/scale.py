@@ -26,7 +26,7 @@ from figures import grid, header, percentile, report, say
 from scale_engine import KINDS, Measured, Searches
 from scale_load import BY_ENGINE, Loaded
 
-from scrubjay.cli.serve import ARENAS, SMALL_ENVIRONMENT
+from scrubjay.cli.serve import GLIBC, SMALL_ENVIRONMENT
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 REACH = {
@@ -66,7 +66,8 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
-    for name, value in {"MALLOC_ARENA_MAX": str(ARENAS), **SMALL_ENVIRONMENT}.items():
+    glibc = {name: str(value) for name, (_, value) in GLIBC.items()}
+    for name, value in (glibc | SMALL_ENVIRONMENT).items():
         os.environ.setdefault(name, value)  # as in the engine; the processes below inherit it
     about = header()
     found: list[tuple[int, Loaded, Measured]] = []
