@@ -38,8 +38,7 @@ FRAME = 40  # tokens of the fence and of the lines above it
 LEAST_ROOM = 40  # tokens; if fewer are left, no related records are searched for
 MOST_LEFT_OUT = 10  # hits that did not fit, after which no more are tried
 # Without a requested size, a hit is shown if its chance to be right is at least this much per token.
-# server/BENCHMARKS.md has the visible tokens and answered questions of `tests/bench/visible.py` for other
-# values.
+# Chosen with `tests/bench/visible.py`, which measures the visible tokens and the answered questions.
 PAYS = 0.00007
 MOST_UNPAID = 3  # hits not worth their tokens, after which no more are tried
 
