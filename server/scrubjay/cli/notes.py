@@ -1,4 +1,4 @@
-"""`scrubjay export --markdown FOLDER`: a folder of notes, which `scrubjay index` and any vault of notes read.
+"""`scrubjay export --markdown FOLDER`: a folder of notes, for `scrubjay index` and any note-taking app.
 
     FOLDER/<project>/facts.md
     FOLDER/<project>/sessions/<date> <subject> <id>.md
@@ -21,7 +21,7 @@ from scrubjay.home.scopes import display_name
 from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id, short_session
 
-SUMMARY = "engine:summary"  # the source of a session's summary (a test compares)
+SUMMARY = "engine:summary"  # the source of a session's summary, as in models.records (a test compares)
 MAX_NAME = 60  # characters of a subject in the name of a file
 _UNSAFE = re.compile(r"[^\w .,()+-]+")
 
@@ -92,12 +92,12 @@ def _session(project: str, session: str, turns: list[Record], summary: str) -> t
     turns.sort(key=lambda turn: turn["turn"])
     first = turns[0]
     subject = first_line(summary, MAX_NAME) or first_line(first.get("user") or _turn_text(first), MAX_NAME)
-    front_matter = {"title": subject, "date": first["started_at"], "session": session, "project": project}
+    fields = {"title": subject, "date": first["started_at"], "session": session, "project": project}
     parts = [f"# {subject}", *([summary] if summary else [])]
     for turn in turns:
         parts += [f"## Turn {turn['turn']}, {local(turn['started_at']):%Y-%m-%d %H:%M}", _turn_text(turn)]
     name = f"{first['started_at'][:10]} {_safe_name(subject)} {_safe_name(short_session(session))}.md"
-    return os.path.join(project, "sessions", name), _front_matter(front_matter) + "\n\n".join(parts) + "\n"
+    return os.path.join(project, "sessions", name), _front_matter(fields) + "\n\n".join(parts) + "\n"
 
 
 def _turn_text(turn: Record) -> str:

@@ -32,7 +32,7 @@ Findings = Iterator[Finding]
 
 
 def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """Return the findings about each host: its entries, missing ones, and what the engine has received."""
+    """Return the findings about each host: its entries, what is missing, and what the engine got from it."""
     for file in clients.unreadable:
         yield note("clients", f"{file} cannot be read, so its entries are unknown.")
     connected = clients.connected()
@@ -69,7 +69,7 @@ def described(place: Place) -> list[dict[str, Any]]:
 
 
 def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """Yield the findings about one host's entries, and its state unless a problem prevents its use."""
+    """Yield what is wrong with a host's entries; if they can work, also what the host has and lacks."""
     servers = [server for server in clients.servers if server.host == host]
     host_hooks = [hooks for hooks in clients.hooks if hooks.host == host]
     plugins = [f"the plugin {name}" for name in clients.plugins.get(host.name, ())]
@@ -78,9 +78,11 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
     yield from findings
     if any(finding.verdict == PROBLEM for finding in findings):
         return
-    places = [*(hooks.file for hooks in host_hooks), *plugins]
-    if len(places) > 1 and not host.one_folder:
-        message = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
+    hook_places = [*(hooks.file for hooks in host_hooks), *plugins]
+    if len(hook_places) > 1 and not host.one_folder:
+        message = (
+            f"The hooks are in {' and in '.join(hook_places)}: every turn is sent twice and stored once."
+        )
         yield note("hooks", message, "Remove them from one of the two." if plugins else "")
     server_places = [server.file for server in servers][:1] or clients.plugins.get(host.name, [])
     label = f"{host.title} ({' and '.join(server_places)})"
@@ -91,7 +93,7 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
         yield note("clients", f"{host.title} sends its turns, but lacks the server to recall them.", advice)
     elif not host.capture:
         yield ok("clients", f"{label} has the server. {host.lacks}")
-    elif not places:
+    elif not hook_places:
         message = "has the server, but lacks the hooks: its turns are not captured."
         yield note("clients", f"{label} {message}", advice)
     elif unapproved:
@@ -115,10 +117,10 @@ def _server(place: Place, server: Server) -> Findings:
 
 
 def _hooks(hooks: Hooks) -> Findings:
-    """Return the findings about hooks; those of a plugin cannot be inspected."""
+    """Return the findings about the hooks in a file; the hooks of a plugin cannot be inspected."""
     repair = hooks.host.repair or f"setup --only {hooks.host.name}"
-    where = f" (--settings {hooks.file})" if hooks.file.endswith("settings.local.json") else ""
-    advice = f"`scrubjay {repair}` repairs them{where}."
+    settings_option = f" (--settings {hooks.file})" if hooks.file.endswith("settings.local.json") else ""
+    advice = f"`scrubjay {repair}` repairs them{settings_option}."
     handlers = [handler for each in hooks.handlers.values() for handler in each]
     words = [word for handler in handlers for line in hook_lines(handler) for word in line]
     missing_commands = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
@@ -134,7 +136,7 @@ def _hooks(hooks: Hooks) -> Findings:
 
 
 def arrivals(place: Place) -> dict[str, Any] | None:
-    """Return how many turns each host has sent, and when the last; None if no engine can tell."""
+    """Return the count of turns and the time of the last one, by host; None if no engine can tell."""
     try:
         if client := visit_engine(place):
             with client:

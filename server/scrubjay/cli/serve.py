@@ -125,9 +125,9 @@ def stay_small() -> None:
         os.environ.setdefault(name, value)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:  # musl lacks it, and arenas
-        for name, (number, value) in GLIBC.items():
+        for name, (number, size) in GLIBC.items():
             if name not in os.environ:
-                mallopt(number, value)
+                mallopt(number, size)
 
 
 def _use_own_scratch(home: Home) -> None:

@@ -1,6 +1,6 @@
 """`scrubjay status`: shows if everything was captured, and the state of the engine and its home.
 
-It starts no engine to find out.
+It starts an engine only with `--start`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _INJECT = {
     "prompt": "opens sessions, and adds to prompts (inject = prompt)",
     "edit": "opens sessions, and adds to edits and commands (inject = edit)",
 }
-REASONS = 5  # reasons shown of envelopes that were moved away
+REASONS = 5  # the latest of the reasons why envelopes were moved away
 
 Engine = Mapping[str, Any]  # the report of an engine; {} without an engine
 Line = tuple[str, str]  # a label and its text
@@ -46,14 +46,14 @@ Line = tuple[str, str]  # a label and its text
 def status(place: Place, options: argparse.Namespace) -> None:
     """Show what was captured, and the state of the engine and its home."""
     home = place.home
-    settings = unreadable = None
+    settings = load_error = None
     engine, trouble = _ask_engine(place, start=options.start)
     http = engine_facts(home).get("http") if engine else None
     queue = inbox(home)  # after asking the engine, so that a turn on its way is not missed
     try:
         settings = load(home.config)
     except InputError as error:
-        unreadable = str(error)
+        load_error = str(error)
     missing = {each["host"]: each["trouble"] for each in described(place) if each["tools"] or each["capture"]}
     total = received(engine, queue)
     facts = {
@@ -64,7 +64,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
         "inbox": queue._asdict(),
         "missing": missing,
         "engine": engine or None,
-        "trouble": trouble or unreadable,
+        "trouble": trouble or load_error,
     }
     lines = [
         *_engine(engine, trouble),
@@ -73,7 +73,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
         *_arrived(engine, missing),
         ("spool", f"{plural(queue.waiting, 'write')} waiting, {queue.set_aside:,} moved away"),
         *(("", reason) for reason in queue.reasons),
-        *(_capture(settings) if settings else [("capture", f"the settings cannot be read: {unreadable}")]),
+        *(_capture(settings) if settings else [("capture", f"the settings cannot be read: {load_error}")]),
         *_here(place),
         ("home", home.root),
     ]
@@ -101,7 +101,7 @@ def received(engine: Engine, queue: Inbox) -> int | None:
 def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
     """Return a line that says if everything was captured, and what keeps capture from being complete."""
     total, without_answer = received(engine, queue), engine.get("without_answer", 0)
-    others = engine["records"]["turns"] - engine["captured"] if "records" in engine else 0
+    other_turns = engine["records"]["turns"] - engine["captured"] if "records" in engine else 0
     if total:
         first = f"captured {engine['captured'] - without_answer:,} of {plural(total, 'turn')}"
     elif total == 0:
@@ -111,13 +111,13 @@ def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
         first = f"The engine {state}, so turns cannot be counted; the reason is below."
     else:
         first = "No engine is running, so turns cannot be counted (`scrubjay status --start` does)."
-    stored = "are about to be stored" if engine else "will be stored by the next engine"
+    when_stored = "are about to be stored" if engine else "will be stored by the next engine"
     idle = not (engine or trouble or queue.waiting or queue.set_aside)
     notes = (
         (idle, "Nothing waits in the spool: every captured turn is stored."),
-        (others, f"{plural(others, 'turn')} imported, or recorded by tools"),
+        (other_turns, f"{plural(other_turns, 'turn')} imported, or recorded by tools"),
         (without_answer, unanswered(without_answer)),
-        (queue.turns_waiting, f"{plural(queue.turns_waiting, 'turn')} in the spool {stored}"),
+        (queue.turns_waiting, f"{plural(queue.turns_waiting, 'turn')} in the spool {when_stored}"),
         (
             queue.turns_set_aside,
             f"{plural(queue.turns_set_aside, 'turn')} unreadable and moved away; see below",
@@ -232,9 +232,9 @@ def inbox(home: Home) -> Inbox:
 
 
 def _is_from_hook(path: str) -> bool:
-    """Return True if an envelope is a turn that a hook captured, or an event ends one.
+    """Return True if a file of the spool is a turn that a hook captured, or the event that ends one.
 
-    An unreadable file counts as a turn: better to report one turn too many as missing.
+    An unreadable file counts as a turn: a false alarm is better than a loss that is not reported.
     """
     try:
         return str(spool.read(path).get("source") or "hook:").startswith("hook:")

@@ -1,4 +1,7 @@
-"""The table of commands: what `scrubjay help` lists, and the module of each; only a typed one is imported."""
+"""The table of commands: what `scrubjay help` lists, and the module of each.
+
+Only the module of the command that is run is imported.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every com
 if TYPE_CHECKING:
     from scrubjay.cli.command import Command
 
-# Groups; in each, lines of a command's name, its module in this package, and its sentence (its docstring).
+# Each group has one line per command: its name, its module in this package, and its summary (its docstring).
 TABLE = """\
 Begin
   demo           demo        See it work: a recorded session, three questions, their answers.

@@ -174,8 +174,8 @@ def _has_agreed(hits: list[Any], *, purge: bool) -> bool:
 
 def _print_forgotten(result: dict[str, Any], name: str) -> None:
     if result.get("purged"):
-        gone = f"{plural(result['purged'], 'record')} permanently deleted from the disk."
-        print(f"{gone} Earlier backups and exports still contain it, and may restore it.")
+        sentence = f"{plural(result['purged'], 'record')} permanently deleted from the disk."
+        print(f"{sentence} Earlier backups and exports still contain it, and may restore it.")
         for path in result.get("files", []):
             warning = "the next `index` of its folder reads it again"
             print(f"{visible(path)} still exists: {warning}, unless you delete it or a .gitignore names it.")

@@ -49,12 +49,12 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
 )
 
 
-def own_prompts(named: dict[str, str | None], default: str | None) -> Prompts:
-    """Return a model's own prompts, by the names that `encode_query` and `encode_document` look for.
+def own_prompts(by_name: dict[str, str | None], default: str | None) -> Prompts:
+    """Return a model's own prompts; `encode_query` and `encode_document` find the same ones.
 
-    `default` is the name of the prompt that is used if there is no such name.
+    `by_name` has the prompts of its settings; the one named `default` replaces a missing one.
     """
-    texts = {name: text for name, text in named.items() if text}
+    texts = {name: text for name, text in by_name.items() if text}
     fallback = texts.get(default or "", "")
     document = next((texts[name] for name in _DOCUMENT_NAMES if name in texts), fallback)
     return Prompts(query=texts.get("query", fallback), document=document)
@@ -65,12 +65,12 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
 
     The family is recognised by the name in `reference`.
     """
-    usual = own
+    defaults = own
     if own == Prompts():
-        usual = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
+        defaults = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
     return Prompts(
-        query=usual.query if query is None else query,
-        document=usual.document if document is None else document,
+        query=defaults.query if query is None else query,
+        document=defaults.document if document is None else document,
     )
 
 

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: finds those in its cache on this disk, and downloads others on demand.
+"""Finds models of the Hugging Face hub in its cache on this disk, and downloads others on demand.
 
 Only `pull` opens a connection.
 """
@@ -33,7 +33,7 @@ def stay_offline() -> None:
     """Forbid the hub's libraries to connect and to print in this process.
 
     They read these variables when they are imported, so this must come before their first import.
-    Without the first one, a hub id that is not on disk took 70 s to fail on a machine without network.
+    Without HF_HUB_OFFLINE, a hub id that is not on disk took 70 s to fail on a machine without network.
     """
     os.environ.update(
         HF_HUB_OFFLINE="1",
@@ -55,8 +55,8 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
     name = f"{model_id}@{revision}" if revision else model_id
-    # Not snapshot_download, which even offline refuses a snapshot that lacks any file of the repository,
-    # needed or not.
+    # snapshot_download is unsuitable: even offline, it refuses a snapshot that lacks a file of the
+    # repository, although not every file is needed.
     try:
         files = [
             try_to_load_from_cache(model_id, file, revision=revision)
@@ -83,7 +83,7 @@ class Pulled:
 
 
 def pull(model_id: str, revision: str | None = None) -> Pulled:
-    """Download a model from the Hugging Face hub into its usual cache, or complete it there.
+    """Download those files of a model that the cache of the Hugging Face hub on this disk lacks.
 
     An ONNX export is fetched in place of the weights for torch. Pickled weights are skipped if the repository
     has safetensors. Progress goes to stderr.
@@ -128,7 +128,7 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
 
 
 def _fetch(model_id: str, names: Sequence[str], download: Callable[..., str]) -> Path:
-    """Download those of a repository's files that are needed to run it, and return their folder."""
+    """Download the files of a repository that are needed to run its model, and return their folder."""
     if graph := preferred(names):
         download(allow_patterns=[graph, f"{graph}_data*"])
         folder = Path(download(ignore_patterns=[*_SKIPPED, *_WEIGHTS]))

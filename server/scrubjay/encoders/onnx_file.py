@@ -35,7 +35,7 @@ class OnnxFile:
         output = output or f"{operator}_{len(self._nodes)}"
         parts = [*((1, name) for name in inputs), (2, output), (4, operator)]
         attributes = [
-            (5, _message((1, name), (2 if isinstance(value, float) else 3, value), (20, _kind(value))))
+            (5, _message((1, name), (2 if isinstance(value, float) else 3, value), (20, _type_of(value))))
             for name, value in settings.items()
         ]
         self._nodes.append(_message(*parts, *attributes, (7, domain)))
@@ -48,7 +48,7 @@ class OnnxFile:
     def save(self, file: Path, inputs: Mapping[str, tuple[int, tuple[str, ...]]]) -> None:
         """Write the graph into a file and its tensors into `<file>_data`.
 
-        `inputs` have a type and named dimensions. The output of the last node is that of the graph.
+        `inputs` maps names to types and named dimensions. The last node must produce the graph's output.
         """
         data = file.with_name(file.name + "_data")
         tensors = []
@@ -57,9 +57,12 @@ class OnnxFile:
                 stream.write(bytes(-stream.tell() % _ALIGNMENT))
                 tensors.append((5, _external_tensor(name, values, data.name, stream.tell())))
                 stream.write(np.ascontiguousarray(values).tobytes())
-        graph_inputs = [(11, _value(name, *kind)) for name, kind in inputs.items()]
+        graph_inputs = [
+            (11, _value_info(name, element_type, dimensions))
+            for name, (element_type, dimensions) in inputs.items()
+        ]
         nodes = [(1, node) for node in self._nodes]
-        output = (12, _value("last_hidden_state", _FLOAT, ("texts", "tokens", "width")))
+        output = (12, _value_info("last_hidden_state", _FLOAT, ("texts", "tokens", "width")))
         graph = _message(*nodes, (2, "graph"), *tensors, *graph_inputs, output)
         opsets = [(8, _message((1, domain), (2, version))) for domain, version in (("", _OPSET), (_FUSED, 1))]
         file.write_bytes(_message((1, _IR_VERSION), (7, graph), *opsets))
@@ -67,18 +70,18 @@ class OnnxFile:
 
 def _external_tensor(name: str, values: NDArray[Any], location: str, offset: int) -> bytes:
     """Describe a tensor that is stored in the data file."""
-    where = {"location": location, "offset": str(offset), "length": str(values.nbytes)}
-    entries = [(13, _message((1, key), (2, value))) for key, value in where.items()]
+    external_data = {"location": location, "offset": str(offset), "length": str(values.nbytes)}
+    entries = [(13, _message((1, key), (2, value))) for key, value in external_data.items()]
     sizes = [(1, size) for size in values.shape]
     return _message(*sizes, (2, _TYPES[values.dtype]), (8, name), *entries, (14, _EXTERNAL))
 
 
-def _value(name: str, kind: int, dimensions: tuple[str, ...]) -> bytes:
+def _value_info(name: str, element_type: int, dimensions: tuple[str, ...]) -> bytes:
     shape = _message(*((1, _message((2, dimension))) for dimension in dimensions))
-    return _message((1, name), (2, _message((1, _message((1, kind), (2, shape))))))
+    return _message((1, name), (2, _message((1, _message((1, element_type), (2, shape))))))
 
 
-def _kind(value: float) -> int:
+def _type_of(value: float) -> int:
     return 1 if isinstance(value, float) else 2
 
 

@@ -22,11 +22,11 @@ _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large exports 
 def stored(
     read: Callable[[str, Fields], Session], host: str, disk: Disk, path: str, at: float
 ) -> Iterator[Stored]:
-    """List the conversations in a file, which `read` reads."""
+    """List the conversations in a file; `read` converts one into a session."""
     for document in _documents(disk, path):
         for conversation in dicts(document if isinstance(document, list) else [document]):
-            changed = seconds(conversation.get("updated_at") or conversation.get("update_time")) or at
-            yield Stored(host, path, changed, partial(_read, read, host, conversation))
+            changed_at = seconds(conversation.get("updated_at") or conversation.get("update_time")) or at
+            yield Stored(host, path, changed_at, partial(_read, read, host, conversation))
 
 
 def _read(read: Callable[[str, Fields], Session], host: str, conversation: Fields) -> list[Session]:
@@ -95,7 +95,7 @@ def chatgpt(host: str, conversation: Fields) -> Session:
 
 
 def branch(nodes: Mapping[str, Fields], last: object) -> list[Fields]:
-    """Return the nodes from the first to the `last` in order; if that is unknown, all nodes by time."""
+    """Return the nodes from the first to `last`; if `nodes` lacks `last`, all nodes by time."""
     nodes_to_last: dict[str, Fields] = {}
     while isinstance(last, str) and last in nodes and last not in nodes_to_last:
         nodes_to_last[last] = nodes[last]

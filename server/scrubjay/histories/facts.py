@@ -1,4 +1,4 @@
-"""Makes facts from the entries of other memories: their tags, metadata and length as we can store them."""
+"""Makes facts from the entries of other memories, with texts, tags and metadata that we can store."""
 
 from __future__ import annotations
 

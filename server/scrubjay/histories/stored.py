@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Fields = dict[str, Any]
 
-LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several facts
+LONGEST = 10_000  # characters of any fact in the memory; a longer text becomes several facts
 _MOST_SECONDS = 1e11  # a number below it counts seconds since 1970, one above it milliseconds
 
 
@@ -35,7 +35,7 @@ class Session(NamedTuple):
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact that another memory holds; the same `id` of the same `source` is the same fact at every import.
+    """A fact that another memory holds; `source` and `id` identify it, so that every import recognises it.
 
     Times are ISO 8601, UTC if they have no zone. `earlier` has the older values, each with the time at which
     it was set, oldest first. `folder` is the project's folder, `project` only its name. `metadata` is flat.
@@ -56,7 +56,7 @@ class Fact:
 
 
 class Stored(NamedTuple):
-    """A session or facts in a store, not read yet; `at` is the last change, in seconds since 1970.
+    """A session or facts in a store, not read yet; `at` is when they last changed, in seconds since 1970.
 
     `read` raises OSError, ValueError, LookupError or sqlite3.Error if they cannot be read.
     """
@@ -98,11 +98,11 @@ def with_keys(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Field
 
 
 def pieces(text: str) -> list[str]:
-    """Cut a text into contents of facts, at the end of a paragraph, line or word; an empty text has none."""
+    """Split a text into pieces that each fit into one fact, after a paragraph, line or word if possible."""
     text, parts = text.strip(), []
     while len(text) > LONGEST:
-        ends = (text.rfind(mark, 1, LONGEST) for mark in ("\n\n", "\n", " "))
-        cut = next((at for at in ends if at > 0), LONGEST)
+        ends = (text.rfind(separator, 1, LONGEST) for separator in ("\n\n", "\n", " "))
+        cut = next((end for end in ends if end > 0), LONGEST)
         parts.append(text[:cut].strip())
         text = text[cut:].strip()
     return [*parts, text] if text else parts

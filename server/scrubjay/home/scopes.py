@@ -1,6 +1,6 @@
 """Gives each folder a scope, whose name never changes. `<home>/scopes.json` stores the scopes.
 
-Hooks use it: standard library only and Python 3.9 syntax.
+Hooks import this module, so it needs only the standard library and the syntax of Python 3.9.
 
 A folder outside git is recognised by its path; if it becomes a repository, it keeps its scope. A repository
 is recognised
@@ -130,8 +130,8 @@ def project_dir(env: Mapping[str, str], cwd: str) -> str:
 def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | None:
     """Return the scope of a folder: `repo_<name>__<hash16>` in a git tree, else `dir_<name>__<hash16>`.
 
-    The hash is of the normalised URL of the origin, else of the path (in a git tree, of its common folder),
-    as it was when the folder was first seen. `/` and the user's home itself have no scope.
+    The hash is made from the normalised URL of the origin, else from the path (in a git tree, that of its
+    common folder). It does not change if these change later. `/` and the user's home itself have no scope.
     """
     repo = repository(folder, user_home or os.path.expanduser("~"))
     if repo is None:
@@ -171,7 +171,7 @@ def scope_elsewhere(home: Home, name: str) -> str:
 
 
 def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str, str | None]:
-    """Return the project folder of a folder, and its scope.
+    """Return the folder of the project that a folder belongs to, and the project's scope.
 
     An assistant that enters a folder below that of its session stays in the project, unless the folder is in
     a separate repository.
@@ -201,7 +201,7 @@ def project_folders(home: Home, scope: str | None = None) -> list[str]:
 
 
 def merge(home: Home, old: str, new: str) -> str:
-    """Give the folders of the scope `old` the scope `new` from now on; return the final name of that scope.
+    """Assign the folders of the scope `old` to the scope `new`; return the scope that they finally get.
 
     The caller moves the records of `old`. If `new` was itself merged into another scope, that one is used.
 
@@ -247,7 +247,7 @@ def _read_valid(path: str) -> dict[str, Any] | None:
 
 
 def _find(book: dict[str, Any], repo: Repository) -> str | None:
-    """Return the scope with the path of `repo`, else its origin, its path before it had git, or its birth."""
+    """Find a scope by the path of `repo`, then by its origin, its path before it had git, and its birth."""
     for name, entry in book["scopes"].items():
         if repo.path in entry["paths"] and not _is_replaced(entry["paths"][repo.path], repo.birth):
             return str(name)
@@ -265,7 +265,7 @@ def _find(book: dict[str, Any], repo: Repository) -> str | None:
 
 
 def _path_before_git(repo: Repository) -> str:
-    """Return the path that a repository had in the book before it had git; "" if it had none."""
+    """Return the path that the book has for a repository from before it had git; "" if that is unknown."""
     folder, last = os.path.split(repo.path)
     return folder if last == ".git" else ""
 
@@ -283,12 +283,12 @@ def _former_repository(book: dict[str, Any], repo: Repository) -> Repository:
     return repo
 
 
-def _is_replaced(birth: str | None, now: str | None) -> bool:
+def _is_replaced(birth: str | None, current: str | None) -> bool:
     """Return True if the repository at the recorded path is now another one.
 
-    A shortened reflog also begins with another line, but only the original first line starts from no commit.
+    The first line of a shortened reflog differs too, but only that of a complete one starts from no commit.
     """
-    return bool(birth and now and birth != now and now.startswith("0" * 40))
+    return bool(birth and current and birth != current and current.startswith("0" * 40))
 
 
 def _has_moved(path: str, birth: str | None) -> bool:
@@ -305,8 +305,8 @@ def _update(book: dict[str, Any], scope: str, repo: Repository) -> bool:
     if has_new_origin:
         origins.append(repo.origin)
     if has_new_path:
-        before = _path_before_git(repo) if repo.is_git else ""
-        for path in [path for path in paths if path == before or not os.path.exists(path)]:
+        path_before = _path_before_git(repo) if repo.is_git else ""
+        for path in [path for path in paths if path == path_before or not os.path.exists(path)]:
             del paths[path]
         paths[repo.path] = repo.birth
     return has_new_origin or has_new_path

@@ -148,7 +148,7 @@ class EditedText:
 
     def __init__(self, content: bytes | None, form: Format, path: str) -> None:
         self._path, self._form = path, form
-        self._mark = _BOM if content and content.startswith(_BOM) else b""
+        self._bom = _BOM if content and content.startswith(_BOM) else b""
         self.config = parsed(content, form, path)
         empty = "{}\n" if form.name == "JSON" else ""
         self._text = empty if content is None else content.decode("utf-8-sig")
@@ -158,13 +158,13 @@ class EditedText:
     @property
     def content(self) -> bytes:
         """The bytes of the file with the edits so far."""
-        return self._mark + self._text.encode()
+        return self._bom + self._text.encode()
 
     def put(self, entry: Entry) -> None:
         """Set the entry's member, or add its element."""
-        length = len(entry.keys) + (entry.kind != "member")
+        path_length = len(entry.keys) + (entry.kind != "member")
         self.created += [
-            entry.keys[:end] for end in range(1, length) if at(self.config, entry.keys[:end]) is None
+            entry.keys[:end] for end in range(1, path_length) if at(self.config, entry.keys[:end]) is None
         ]
         is_element = entry.kind == "element"
         edit = self._form.append if is_element else self._form.put
@@ -207,7 +207,7 @@ class EditedText:
 
 
 def _without_empty(value: Any) -> Any:
-    """Return a value without empty tables in tables, because TOML cannot express an empty parent table."""
+    """Return a value without empty inner tables: a TOML parent table may vanish with the last table in it."""
     if not isinstance(value, dict):
         return value
     members = {key: _without_empty(member) for key, member in value.items()}
@@ -236,14 +236,16 @@ def strip(
                 text.remove(key_path[:end])
     for entry in entries:
         if entry.kind == "frame" and entry.keys in (created or ()):
-            others = [other.keys[:1] for other in entries if other.kind != "frame"]
-            is_needed = any(keys in (created or ()) and at(text.config, keys) is not None for keys in others)
+            top_keys = [other.keys[:1] for other in entries if other.kind != "frame"]
+            is_needed = any(
+                keys in (created or ()) and at(text.config, keys) is not None for keys in top_keys
+            )
             if not is_needed and at(text.config, entry.keys) == entry.value:
                 text.remove(entry.keys)
 
 
 def _next_own(config: Any, entry: Entry, parent_keys: Sequence[str]) -> KeyPath | None:
-    """Return the path to our last value below `parent_keys`; a group with nothing else is removed whole."""
+    """Return the path to our last value below `parent_keys`, or to its group if that has no other hook."""
     if entry.kind == "trace":
         return entry.keys if at(config, entry.keys) is not None else None
     for key_path in ours(at(config, parent_keys)):
@@ -261,13 +263,13 @@ def _next_own(config: Any, entry: Entry, parent_keys: Sequence[str]) -> KeyPath 
 
 def _difference(before: bytes, after: bytes) -> list[Any]:
     """Return the range of bytes in `after` that differs, and the bytes that `before` had there."""
-    start = _common_prefix(before, after)
-    tail = _common_prefix(before[start:][::-1], after[start:][::-1])
+    start = _common_prefix_length(before, after)
+    tail = _common_prefix_length(before[start:][::-1], after[start:][::-1])
     old = before[start : len(before) - tail]
     return [start, len(after) - tail, base64.b64encode(old).decode()]
 
 
-def _common_prefix(one: bytes, other: bytes) -> int:
+def _common_prefix_length(one: bytes, other: bytes) -> int:
     """Return the length of the common prefix, by binary search."""
     low, high = 0, min(len(one), len(other))
     while low < high:

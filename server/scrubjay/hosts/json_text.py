@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 Keys = Sequence[str | int]  # the path to a value: names in objects, numbers in lists
 
-_STRING = r'"(?:[^"\\\n]|\\.)*+"?'  # an unclosed string ends with its line, so it is read only once
+_STRING = r'"(?:[^"\\\n]|\\.)*+"?'  # an unclosed string ends with its line, so no character is read twice
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"(({_STRING}|[^\s\"{{\[,:])\s*),(?=\s*[}}\]])|{_STRING}", re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
@@ -20,11 +20,11 @@ _SPACE = re.compile(r"\s*")
 
 
 class _Item(NamedTuple):
-    """A member of an object or an element of a list; `value` is the position at which its value starts."""
+    """A member of an object or an element of a list; `end` is the position after its value."""
 
     key: str | int
     start: int
-    value: int
+    value_start: int
     end: int
 
 
@@ -62,7 +62,7 @@ def put(text: str, keys: Keys, value: Any) -> str:
             for name in reversed(keys[depth + 1 :]):
                 value = {name: value}
             return _insert(text, at, items, close, f"{json.dumps(key)}: ", value)
-        at = item.value
+        at = item.value_start
     dumped = _dumped(value, text, _indent(text, at))
     return text[:at] + dumped + text[_end(plain, at) :]
 
@@ -87,10 +87,11 @@ def delete(text: str, keys: Keys) -> str:
     item, plain = items[index], _without_comments(text)
     comma = re.compile(r"\s*,").match(plain, item.end)
     end = comma.end() if comma else item.end
-    before = len(text[: item.start].rstrip())
-    line_ends = text[end:].partition("\n")[0].strip() == ""
-    start = before if line_ends or "\n" not in text[before : item.start] else item.start
-    if len(items) == 1 and before == at + 1 and not text[end:close].strip():
+    previous_end = len(text[: item.start].rstrip())
+    is_last_in_line = text[end:].partition("\n")[0].strip() == ""
+    is_first_in_line = "\n" in text[previous_end : item.start]
+    start = previous_end if is_last_in_line or not is_first_in_line else item.start
+    if len(items) == 1 and previous_end == at + 1 and not text[end:close].strip():
         return text[: at + 1] + text[close:]
     if comma or index == 0:
         return text[:start] + text[end:]
@@ -104,13 +105,13 @@ def _insert(text: str, at: int, items: list[_Item], close: int, name: str, value
     stripped = text.strip()
     is_multiline = "\n" in text[at:close] if items else "\n" in stripped or stripped in ("{}", "[]")
     content_end = len(text[:close].rstrip())  # includes a comment before the bracket
-    outer = _indent(text, at)
+    outer_indent = _indent(text, at)
     if not items:
         if not is_multiline:
             return text[:content_end] + name + json.dumps(value) + text[content_end:]
-        inner = outer + _step(text)
-        item = f"{inner}{name}{_dumped(value, text, inner)}"
-        return f"{text[:content_end]}{newline}{item}{newline}{outer}{text[close:]}"
+        inner_indent = outer_indent + _step(text)
+        item = f"{inner_indent}{name}{_dumped(value, text, inner_indent)}"
+        return f"{text[:content_end]}{newline}{item}{newline}{outer_indent}{text[close:]}"
     indent = _indent(text, items[-1].start)
     trailing_comma = "," if "," in _without_comments(text)[items[-1].end : close] else ""
     front = text[: items[-1].end] + ("" if trailing_comma else ",") + text[items[-1].end : content_end]
@@ -145,7 +146,7 @@ def _container(text: str, keys: Keys) -> tuple[int, list[_Item], int]:
     at = _skip_space(plain, 0)
     for depth, key in enumerate(keys):
         items, _ = _items(plain, at, keys[:depth])
-        at = next(item.value for item in items if item.key == key)
+        at = next(item.value_start for item in items if item.key == key)
     return at, *_items(plain, at, keys)
 
 

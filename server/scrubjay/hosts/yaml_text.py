@@ -52,18 +52,18 @@ def delete(text: str, keys: Sequence[str]) -> str:
     assert span is not None, "the member exists"
     for key in keys[:-1]:
         _, span = span.members[key]
-    begin, value = span.members[keys[-1]]
+    name_start, value = span.members[keys[-1]]
     if not span.flow:
-        start, stop = text.rfind("\n", 0, begin) + 1, _line_end(text, value.end)
+        start, stop = text.rfind("\n", 0, name_start) + 1, _line_end(text, value.end)
         if len(span.members) == 1 and len(keys) > 1:
-            colon = text.rfind(":", 0, start) + 1  # after the name of the mapping, which becomes empty
-            return f"{text[:colon]} {{}}{text[colon:start]}{text[stop:]}"
+            colon_end = text.rfind(":", 0, start) + 1  # after the name of the mapping, which becomes empty
+            return f"{text[:colon_end]} {{}}{text[colon_end:start]}{text[stop:]}"
         return text[:start] + text[stop:]
     names = list(span.members)
-    at = names.index(keys[-1])
-    if at + 1 < len(names):
-        return text[:begin] + text[span.members[names[at + 1]][0] :]
-    start = span.members[names[at - 1]][1].end if at else begin
+    index = names.index(keys[-1])
+    if index + 1 < len(names):
+        return text[:name_start] + text[span.members[names[index + 1]][0] :]
+    start = span.members[names[index - 1]][1].end if index else name_start
     return text[:start] + text[value.end :]
 
 
@@ -90,17 +90,17 @@ def _insert(text: str, span: _Span, keys: Sequence[str], value: Any) -> str:
 
 
 def _block(keys: Sequence[str], value: dict[str, Any], text: str, column: int) -> str:
-    """Return nested names and the members of a mapping, each on its own line, with the values as JSON."""
+    """Return lines with nested names, and below them the members of a mapping, whose values are JSON."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    step = re.search(r"\n( +)\S", text)
-    indent = step[1] if step else "  "
+    indented = re.search(r"\n( +)\S", text)
+    indent = indented[1] if indented else "  "
     rows = [f"{indent * depth}{name}:" for depth, name in enumerate(keys)]
     rows += [f"{indent * len(keys)}{name}: {json.dumps(each)}" for name, each in value.items()]
     return "".join(f"{' ' * column}{row}{newline}" for row in rows)
 
 
 def _span(text: str) -> _Span | None:
-    """Return the position of the value of a text with one document; None if it is empty."""
+    """Parse a text with one document, and return the position of its value; None if it is empty."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -131,13 +131,13 @@ def _read(events: list[Any], at: int) -> tuple[_Span, int]:
         return _Span(start, end, True, {}), at
     members: dict[str, tuple[int, _Span]] = {}
     while not type(events[at]).__name__.endswith("EndEvent"):
-        name = events[at]
+        name_event = events[at]
         if kind == "MappingStartEvent":
             _, at = _read(events, at)
         child, at = _read(events, at)
         end = max(end, child.end)
-        if kind == "MappingStartEvent" and type(name).__name__ == "ScalarEvent":
-            members[name.value] = (name.start_mark.index, child)
+        if kind == "MappingStartEvent" and type(name_event).__name__ == "ScalarEvent":
+            members[name_event.value] = (name_event.start_mark.index, child)
     if first.flow_style:
         end = events[at].end_mark.index
     return _Span(start, end, bool(first.flow_style), members), at + 1
@@ -149,7 +149,7 @@ def _end_with_newline(text: str) -> str:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Return the start of the line after the one that contains `at`; `at` itself at the start of a line."""
+    """Return the position at which the next line starts; if a line starts at `at`, return `at`."""
     if text[:at].endswith("\n"):
         return at
     end = text.find("\n", at)

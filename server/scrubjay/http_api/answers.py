@@ -30,9 +30,9 @@ _PLAIN: dict[str, dict[str, Any]] = {
 class Answers:
     """The answers of one family of clients; `schemas` has the JSON Schema of each by name.
 
-    A line names an answer and its fields: `name:type`, or `name?:type` for a field that may be absent, or
-    `name=attribute:type` for one that `fill` reads from an attribute with another name. Continuation lines
-    are indented, and the text after -- describes the answer. `Other+` copies the fields of an earlier answer.
+    A line names an answer and its fields, each as `name:type`. A field `name?:type` may be absent; a field
+    `name=attribute:type` is read by `fill` from an attribute with another name. Continuation lines are
+    indented, and the text after -- describes the answer. `Other+` copies the fields of an earlier answer.
     A type is a plain type, the name of an answer, 'a word', [a list of a type], {an object with values of a
     type}, or several of these separated by |.
 
@@ -96,21 +96,21 @@ class Answers:
     def _object(self, title: str, fields: list[str]) -> dict[str, Any]:
         properties: dict[str, Any] = {}
         required: list[str] = []
-        for text in fields:
-            if text.endswith("+"):
-                other = self.schemas[self._family + text[:-1]]
+        for entry in fields:
+            if entry.endswith("+"):
+                other = self.schemas[self._family + entry[:-1]]
                 properties |= other["properties"]
                 required += other["required"]
                 self._attributes |= {
                     (title, field): attribute
                     for (name, field), attribute in self._attributes.items()
-                    if name == text[:-1]
+                    if name == entry[:-1]
                 }
             else:
-                name, _, kind = text.partition(":")
-                field, _, attribute = name.rstrip("?").partition("=")
-                properties[field] = self.schema(kind)
-                required += [] if name.endswith("?") else [field]
+                names, _, type_text = entry.partition(":")
+                field, _, attribute = names.rstrip("?").partition("=")
+                properties[field] = self.schema(type_text)
+                required += [] if names.endswith("?") else [field]
                 if attribute:
                     self._attributes[title, field] = attribute
         return {

@@ -1,4 +1,4 @@
-"""One connection to a running engine: the socket and the exchange of hellos. It starts nothing."""
+"""One connection to a running engine: the socket and the exchange of hellos. It never starts an engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _CHUNK = 64 * 1024  # bytes per read
 
 
 class Link:
-    """An open connection after both hellos; `answer` is the engine's, `sent` counts our lines since."""
+    """An open connection after both hellos; `answer` is the engine's hello.
+
+    `sent` is the number of lines that we have sent after the hellos.
+    """
 
     def __init__(self, sock: socket.socket, answer: dict[str, Any], rest: bytes) -> None:
         self.answer = answer
@@ -70,7 +73,7 @@ class Link:
     def has_stalled(self, seconds: float, *, ask: bool = True) -> bool:
         """Return True if the engine has shown no sign of life since it was asked `seconds` ago.
 
-        If it has sent something since, ask it again; without `ask` do not, because it is not reading.
+        If it has sent something since, ask again, unless `ask` is False: the engine is not reading then.
 
         Raises:
             OSError: the engine is gone.
@@ -114,8 +117,8 @@ class Link:
     def end(self) -> None:
         """End the conversation, which frees a thread that is blocked in `send` or `lines`.
 
-        The socket stays open for the reading thread: `select` never reports a closed one, so a thread that
-        enters it just now would wait for ever.
+        The socket stays open for the reading thread: `select` never reports a closed socket, so a thread that
+        enters `select` at this moment would wait for ever.
         """
         self._shut(socket.SHUT_RDWR)
 

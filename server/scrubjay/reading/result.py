@@ -14,8 +14,9 @@ UNSEEN = str.maketrans(
 class FileText:
     """A file as text.
 
-    `text` is a text file itself, so that its lines are the file's lines; for HTML, office files, notebooks
-    and mails it is Markdown. Pages of a PDF end with a form feed; sheets and slides begin with a heading.
+    `text` is the unchanged content of a text file, so that line numbers agree; for HTML, office files,
+    notebooks and mails it is Markdown. Pages of a PDF end with a form feed; sheets and slides begin with a
+    heading.
     """
 
     text: str
@@ -38,7 +39,7 @@ class Conversion:
 
 
 class Unreadable(InputError):
-    """A file has no text; the reason is a clause that follows the file's name, without a full stop."""
+    """Raised if a file has no text; the message is a clause that follows the file's name."""
 
 
 class TooLong(Unreadable):

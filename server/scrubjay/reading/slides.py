@@ -50,7 +50,10 @@ def _shapes(archive: zipfile.ZipFile, part: str) -> list[Element]:
 
 
 def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
-    """Yield the shapes that can have text, also inside groups; lxml reads no more than 256 levels."""
+    """Yield the shapes that can have text, also inside groups.
+
+    The recursion is limited, because lxml reads no more than 256 levels.
+    """
     for shape in shapes:
         kind = _kind(shape)
         if kind in ("grpSp", "Choice"):

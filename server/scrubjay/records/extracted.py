@@ -46,7 +46,7 @@ async def plan_facts(
     *,
     new: bool = False,
 ) -> tuple[Change, ...]:
-    """Plan the facts of a document: add, restore, or forget those whose paragraph is gone.
+    """Plan the facts of a document: add new ones, restore old ones, and forget those without a paragraph.
 
     If another fact of the scope has the same text (and, with a `group`, the group's metadata), that fact is
     linked to the document instead. A `new` document has no facts yet.
@@ -123,7 +123,7 @@ async def _facts_with_equal_text(
 ) -> dict[str, Memory]:
     """Return the facts of a scope with these texts, except the document's own, by the hash of their text."""
     hashes = {content_hash(text) for text in texts.values()}
-    staged = store.staged(Memory)  # read before the disk, or a commit in between would hide one
+    staged = store.staged(Memory)  # read before the disk: a fact committed between the reads is in both
     rows = {row.id: row for row in await facts_with_text(store, scope, hashes)}
     rows.update((row.id, row) for row in staged)
     matches = [
@@ -135,7 +135,7 @@ async def _facts_with_equal_text(
 
 
 def _has_group(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """Return True if metadata has the values of a group; a list of the group allows each of its items."""
+    """Return True if metadata has every value of a group; if a value is a list, one of its items suffices."""
     return all(
         metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items()
     )

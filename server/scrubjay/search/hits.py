@@ -17,10 +17,10 @@ _AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")
 def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
     """Convert a record into a hit without scores; `match` holds the passage that was found."""
     if isinstance(record, Memory):
-        return _fact(record)
+        return _fact_as_hit(record)
     if isinstance(record, Document):
         return chunk_as_hit(record, match.text if match else record.content[:WHOLE], hit_id=record.id)
-    return _turn(record, match)
+    return _turn_as_hit(record, match)
 
 
 def no_hits(period: str | None) -> MemoryHits:
@@ -62,7 +62,7 @@ def condensed(hit: Hit, query: str, *, question: int, answer: int) -> Hit:
     return hit.model_copy(update={"chunk" if hit.memory is None else "memory": short, "truncated": True})
 
 
-def _fact(memory: Memory) -> Hit:
+def _fact_as_hit(memory: Memory) -> Hit:
     fields = "session_id", "turn", "version", "forgotten_at", "forget_reason", "expires_at"
     return Hit(
         **fields_of(memory, *_AS_IS, *fields),
@@ -73,7 +73,7 @@ def _fact(memory: Memory) -> Hit:
     )
 
 
-def _turn(turn: Turn, match: Match | None) -> Hit:
+def _turn_as_hit(turn: Turn, match: Match | None) -> Hit:
     text, truncated, role = turn_text(turn), None, turn.role
     parts = speeches(turn)
     if turn.capture == "summary_only" and turn.summary:
@@ -81,7 +81,7 @@ def _turn(turn: Turn, match: Match | None) -> Hit:
     elif len(text) > WHOLE:
         truncated = True
         if match is not None and match.role == "user" and (match.answer or turn.summary):
-            # A question is found by similar questions; alone it does not contain the answer.
+            # Similar questions match the user's words, which alone do not contain the answer.
             question = match.text if len(match.text) <= QUESTION else shorten(match.text, QUESTION + 2)
             text, role = f"{_USER}{question}{_ASSISTANT}{match.answer or turn.summary}", None
         elif match is not None:

@@ -20,29 +20,34 @@ Links = list[tuple[Relation | None, AnyRecord]]  # the records linked to one rec
 
 
 async def contexts(store: Store, question: Question, facts: Sequence[Memory]) -> dict[str, Context]:
-    """Return each fact's context, by id, in the question's time and scopes; it includes replaced versions."""
+    """Return the context of each fact, by its id: related records of the question's time and scopes.
+
+    Replaced versions are included.
+    """
     records: dict[str, AnyRecord] = {row.id: row for row in facts}
     below: dict[str, list[Memory]] = {}  # the children of each record
     await _add_ancestors(store, records, facts)
     await _add_descendants(store, records, below, facts)
     visible = {record_id for record_id, record in records.items() if _is_visible(question, record)}
 
-    def older_than(row: AnyRecord) -> Links:
+    def parents_of(row: AnyRecord) -> Links:
         if not isinstance(row, Memory):
             return []
         return [(row.relation, records[each]) for each in row.parent_ids if each in records]
 
-    def younger_than(row: AnyRecord) -> Links:
+    def children_of(row: AnyRecord) -> Links:
         return [(child.relation, child) for child in below.get(row.id, ())]
 
     by_fact = {}
     for fact in facts:
-        parents = _linked_to(fact, older_than, -1, visible)
-        younger = _linked_to(fact, younger_than, 1, visible)
+        ancestors = _linked_to(fact, parents_of, -1, visible)
+        descendants = _linked_to(fact, children_of, 1, visible)
         direct = [
-            link for link in (*parents, *younger) if link.relation != "updates" and abs(link.version) == 1
+            link
+            for link in (*ancestors, *descendants)
+            if link.relation != "updates" and abs(link.version) == 1
         ]
-        by_fact[fact.id] = Context(parents=parents, children=younger, related=direct)
+        by_fact[fact.id] = Context(parents=ancestors, children=descendants, related=direct)
     return by_fact
 
 
@@ -59,7 +64,7 @@ async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Sourc
 
 
 def fit(context: Context, room: int) -> tuple[Context, int]:
-    """Cut a context to `room` tokens, nearest links first; also return the tokens of its texts."""
+    """Keep the nearest links of a context, at most `room` tokens; also return the tokens of their texts."""
     spent = 0
     lists: Mapping[str, list[Linked]] = {"parents": [], "children": [], "related": []}
     links = [(name, link) for name in lists for link in getattr(context, name)]
@@ -107,7 +112,10 @@ async def _add_descendants(
 def _linked_to(
     fact: Memory, links_of: Callable[[AnyRecord], Links], step: int, visible: Collection[str]
 ) -> list[Linked]:
-    """Return the visible records that links lead to, nearest first; `links_of` gives those of one record."""
+    """Follow links from a fact, and return the visible records that they lead to, nearest first.
+
+    `links_of` gives the links of one record; `step` is -1 for ancestors and 1 for descendants.
+    """
     linked: dict[str, Linked] = {}
     level: list[AnyRecord] = [fact]
     for depth in range(1, DEEPEST + 1):
@@ -127,6 +135,6 @@ def _is_visible(question: Question, record: AnyRecord) -> bool:
 
 def _linked(record: AnyRecord, relation: Relation, version: int) -> Linked:
     hit = as_hit(record)
-    same = fields_of(record, "id", "updated_at", "metadata")
+    common_fields = fields_of(record, "id", "updated_at", "metadata")
     text = shorten(hit.memory or hit.chunk or "", SHOWN)
-    return Linked(**same, src=hit.src, memory=text, relation=relation, version=version)
+    return Linked(**common_fields, src=hit.src, memory=text, relation=relation, version=version)

@@ -54,19 +54,19 @@ async def search_memories(
     """Recall facts and turns, best first.
 
     score = weighted mean of relevance, importance / 10 and recency, each in [0, 1]. `related` holds the turns
-    of windows in time order, then, with `with_related`, records related to the first hits. The interface
+    of windows in time order and then, with `with_related`, records related to the first hits. The interface
     fills in `timing` and `tokens.rendered`. If no filter applies and related records are wanted, `document`
     is a passage of a document that answers about as well, and `commits` are commits that answer as well.
 
-    `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
-    and `now`. `programmatic` is for programs: it selects hits as if no window were requested, keeps each
-    window within the partition of its hit, counts no tokens and includes doubtful hits. Without it, and with
-    `timed`, a question about a time is answered from that time; days are those of the time zone of `now`. No
-    hit scores below `least_score`, and only records `among` these ids are hits. `measure` counts the
-    characters of a hit as the interface shows it.
+    `scope` is the caller's project, or a tuple of the only scopes that the caller may see; the request may
+    override the project and `now`. `programmatic` is for programs: it selects hits as if no window were
+    requested, keeps each window within the partition of its hit, counts no tokens and includes doubtful hits.
+    If it is False and `timed` is True, a question about a time is answered from that time, with the days of
+    the time zone of `now`. No hit scores below `least_score`. If `among` is given, only records with these
+    ids are hits. `measure` counts the characters of a hit as the interface shows it.
     """
-    at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
-    question = replace(_question(request, scope, at), record_id=among)
+    question_time = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
+    question = replace(_question(request, scope, question_time), record_id=among)
     span = await span_asked(store, question) if timed and not programmatic else None
     if span is not None and not span.words:
         return await timeline(store, request, span, measure)
@@ -85,22 +85,26 @@ async def search_memories(
     hints = await document_hints(store, question, ranking, embed) if hints_wanted else Hints()
     extras: dict[str, Any] = {"document": hints.document, "commits": list(hints.commits)}
     if confidence == "none":
-        return no_hits(period).model_copy(update=extras | _has_documents(has_documents, hints))
+        return no_hits(period).model_copy(update=extras | _documents_field(has_documents, hints))
     weights = _weights(request, ranking)
-    scored = await _score(store, ranking, weights, request, least_score, at, programmatic=programmatic)
-    room = length(hints.document) + sum(map(measure, hints.commits))
-    selector = Selector(store, request, question, with_related, programmatic, confidence, measure, spent=room)
+    scored = await _score(
+        store, ranking, weights, request, least_score, question_time, programmatic=programmatic
+    )
+    hint_length = length(hints.document) + sum(map(measure, hints.commits))
+    selector = Selector(
+        store, request, question, with_related, programmatic, confidence, measure, spent=hint_length
+    )
     hits = await selector.select(scored)
-    extras["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
+    extras["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - hint_length // 4})
     if not hits.results:
-        extras |= _has_documents(has_documents, hints)
+        extras |= _documents_field(has_documents, hints)
     if request.include.explain:
         extras["results"] = _explain(hits.results, ranking, weights)
     return hits.model_copy(update={"period": period, **extras})
 
 
-def _has_documents(has_documents: bool, hints: Hints) -> dict[str, bool | None]:
-    """Return the field of an answer without hits that says if documents exist but none is named."""
+def _documents_field(has_documents: bool, hints: Hints) -> dict[str, bool | None]:
+    """Return `has_documents` of an answer without hits: True if documents exist, but `hints` names none."""
     return {"has_documents": (has_documents and hints == Hints()) or None}
 
 
@@ -126,9 +130,9 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
 
 
 def _confidence(ranking: Ranking, request: SearchMemories, *, is_narrow: bool) -> Confidence:
-    """Return how reliable the hits are; with a filter, which leaves few records, it is never "none"."""
-    is_sized = request.top_k is not None or request.max_tokens is not None
-    confidence: Confidence = ranking.confidence(weak=WEAK / 2 if is_sized else WEAK)
+    """Return how reliable the hits are: never "none" if a filter applies and leaves any records."""
+    has_size = request.top_k is not None or request.max_tokens is not None
+    confidence: Confidence = ranking.confidence(weak=WEAK / 2 if has_size else WEAK)
     return "weak" if is_narrow and confidence == "none" and ranking.rows else confidence
 
 
@@ -162,10 +166,12 @@ def _srcs(request: SearchMemories) -> tuple[PassageSrc, ...]:
 
 
 def _weights(request: SearchMemories, ranking: Ranking) -> Weights:
-    """Return the weights to use: if the question names a time, recency has none by default."""
+    """Return the request's weights; if the question names a time, the weight of recency is 0 by default."""
     relevance, importance, _ = request.weights
-    names_time = "weight_recency" not in request.model_fields_set and bool(ranking.grounds.signals.date.any())
-    return (relevance, importance, 0.0) if names_time and relevance + importance > 0 else request.weights
+    drops_recency = "weight_recency" not in request.model_fields_set and bool(
+        ranking.grounds.signals.date.any()
+    )
+    return (relevance, importance, 0.0) if drops_recency and relevance + importance > 0 else request.weights
 
 
 async def _score(
@@ -180,45 +186,45 @@ async def _score(
 ) -> ScoredCandidates:
     """Score candidates whose relevance reaches the threshold, best first, without repetitions.
 
-    Relevance is that of each record alone. The score uses relevance by rank instead, except with
-    `programmatic`: programs compare the scores of different answers.
+    The threshold applies to the relevance of each record alone. The score uses relevance by rank instead,
+    unless `programmatic` is set, because programs compare the scores of different answers.
     """
     candidates = ranking.candidates
-    first = ranking.grounds.positions[:MOST_CANDIDATES]
+    positions = ranking.grounds.positions[:MOST_CANDIDATES]
     relevance: Floats = ranking.grounds.similarity[:MOST_CANDIDATES]
     ranked: Floats = relevance if programmatic else ranking.relevance[:MOST_CANDIDATES]
-    srcs = [candidates.src(at) for at in first.tolist()]
-    facts = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
-    dates = candidates.dated_at[first].astype(float)
+    srcs = [candidates.src(at) for at in positions.tolist()]
+    facts = [candidates.ids[at] for at, src in zip(positions.tolist(), srcs, strict=True) if src == "memory"]
+    dates = candidates.dated_at[positions].astype(float)
     last_used = dates
     if programmatic and weights[2] > 0 and facts:
-        recalled = await store.last_accessed(facts)  # as in seed 002; otherwise a fact's age is its content's
+        recalled = await store.last_accessed(facts)  # as seed 002 asks; else a fact is as old as its content
         last_used = np.array(
-            [recalled.get(candidates.ids[at], date) for at, date in zip(first, dates, strict=True)],
+            [recalled.get(candidates.ids[at], date) for at, date in zip(positions, dates, strict=True)],
             dtype=float,
         )
-    importance = candidates.importance[first] / 10
-    fresh = recency(micros(now), last_used)
-    score = blend(ranked, importance, fresh, weights)
+    importance = candidates.importance[positions] / 10
+    recencies = recency(micros(now), last_used)
+    score = blend(ranked, importance, recencies, weights)
     best = order(score, ties=(ranked, dates))
     best = best[relevance[best] >= request.threshold]
     if "chunk" in srcs:
         rows = await store.get(Memory, facts, columns=["id", "document_ids"])
         documents = {fact_id: fact.document_ids for fact_id, fact in rows.items()}
-        repeats = _repeats([candidates.at(at) for at in first[best].tolist()], documents)
-        best = best[[candidates.ids[at] not in repeats for at in first[best].tolist()]]
+        repeats = _repeats([candidates.at(at) for at in positions[best].tolist()], documents)
+        best = best[[candidates.ids[at] not in repeats for at in positions[best].tolist()]]
     best = best[score[best] >= least_score]
-    right = np.zeros(len(first))
-    right[: len(ranking.grounds.right)] = ranking.grounds.right
-    parts = (relevance[best], ranked[best], importance[best], fresh[best], score[best], right[best])
-    return ScoredCandidates(candidates, first[best], *parts)
+    chances = np.zeros(len(positions))
+    chances[: len(ranking.grounds.right)] = ranking.grounds.right
+    parts = (relevance[best], ranked[best], importance[best], recencies[best], score[best], chances[best])
+    return ScoredCandidates(candidates, positions[best], *parts)
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the ids of candidates that only repeat a document: of a chunk and its facts, the later ones.
+    """Return the ids of candidates that only repeat a document: of a chunk and a fact in it, the later one.
 
     `rows` come best first. A chunk that contains nothing but a fact is a repetition even if it comes first.
-    `documents` holds the documents of each fact, by its id.
+    `documents` maps the id of each fact to the ids of its documents.
     """
     facts: dict[str, list[tuple[int, Candidate]]] = {}
     for place, row in enumerate(rows):

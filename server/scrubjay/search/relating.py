@@ -25,17 +25,17 @@ MOST_PASSAGES = 200  # per look-up
 
 @dataclass(frozen=True)
 class _HitTies:
-    """The ties of some hits by word, how many of the hits have each, and the hits' parents."""
+    """The ties of some hits by word, how many of the hits have each, and the records linked to the hits."""
 
     ties: Mapping[str, Tie]
     carriers: Mapping[str, int]
-    parents: Mapping[str, Tie]  # id of a parent -> the tie to it
+    linked: Mapping[str, Tie]  # the tie to each linked record, by its id
 
 
 class _TiedRecord(NamedTuple):
     id: str
     tie: Tie  # the closest one
-    closeness: tuple[bool, float, float]  # a relation first, then by strength, then the newest
+    closeness: tuple[bool, float, float]  # True for a relation; the strength; the date
 
 
 async def related(
@@ -46,27 +46,27 @@ async def related(
     They match the question's filters. `hits` come with their records, best first; `besides` are the ids of
     records that are already in the answer.
     """
-    # No passages of documents, because one means little alone, and no summaries of sessions, because they
-    # name so much that they are related to everything.
+    # Only facts and turns: a passage of a document means little alone, and the summary of a session names so
+    # much that it is related to everything.
     srcs = tuple(src for src in question.srcs if src in ("memory", "turn"))
     hit_ties = _ties_of(hits[:FOLLOWED])
     if not srcs or not hit_ties.ties:
         return []
     narrowed = replace(question, srcs=srcs)
-    # The rarest ties first.
-    (tied,) = await search(
+    # The passages with the rarest ties come first.
+    (scored_passages,) = await search(
         store,
         narrowed,
         lambda where, dates: store.passages.by_ties(hit_ties.ties, where, MOST_PASSAGES, dates),
     )
-    passages = [passage for passage, _ in tied]
-    if hit_ties.parents:
-        passages += await _passages_of(store, narrowed, hit_ties.parents)
+    passages = [passage for passage, _ in scored_passages]
+    if hit_ties.linked:
+        passages += await _passages_of(store, narrowed, hit_ties.linked)
     closest = _closest(passages, hit_ties, besides)
-    src = {row.record_id: row.src for row in passages}
+    src_by_id = {row.record_id: row.src for row in passages}
     turns, facts = await asyncio.gather(
-        store.get(Turn, [each.id for each in closest if src[each.id] == "turn"]),
-        store.get(Memory, [each.id for each in closest if src[each.id] == "memory"]),
+        store.get(Turn, [each.id for each in closest if src_by_id[each.id] == "turn"]),
+        store.get(Memory, [each.id for each in closest if src_by_id[each.id] == "memory"]),
     )
     records: dict[str, Turn | Memory] = {**turns, **facts}
     return [
@@ -82,21 +82,21 @@ async def _passages_of(store: Store, question: Question, record_ids: Iterable[st
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
-    """Collect the ties in the shown text of these hits, because a long turn names much that is irrelevant."""
+    """Collect the ties in the text that is shown of these hits: a long turn names much that is irrelevant."""
     by_word: dict[str, Tie] = {}
-    parents: dict[str, Tie] = {}
+    linked: dict[str, Tie] = {}
     carriers: Counter[str] = Counter()
     for hit, record in hits:
         files = record.files if isinstance(record, Turn) else ()
         parent_ids = record.parent_ids if isinstance(record, Memory) else ()
         linked_ids = (*parent_ids, *(() if isinstance(record, Document) else record.alike))
-        parents.update((parent, Tie(parent, "relation", record.id, 1.0)) for parent in linked_ids)
+        linked.update((linked_id, Tie(linked_id, "relation", record.id, 1.0)) for linked_id in linked_ids)
         text = hit.memory or hit.chunk or ""
         for tie in ties(text, files=files, tags=record.tags, records=(record.id, *linked_ids)):
             by_word.setdefault(tie.word, tie._replace(via=record.id) if tie.reason == "relation" else tie)
             carriers[tie.word] += 1
     best = sorted(by_word, key=lambda word: -by_word[word].weight * carriers[word])[:MOST_TIES]
-    return _HitTies({word: by_word[word] for word in best}, carriers, parents)
+    return _HitTies({word: by_word[word] for word in best}, carriers, linked)
 
 
 def _closest(
@@ -116,8 +116,8 @@ def _closest(
         rare = [
             tie for word, tie in tied.items() if tie.reason == "relation" or counts[word] <= RARE * tie.weight
         ]
-        if parent := hit_ties.parents.get(record_id):
-            rare.append(parent)
+        if link := hit_ties.linked.get(record_id):
+            rare.append(link)
         if rare:
             strength = {
                 tie: tie.weight * hit_ties.carriers.get(tie.word, 1) / counts.get(tie.word, 1) for tie in rare

@@ -19,7 +19,7 @@ from scrubjay.store import row_sets
 from scrubjay.store.row_sets import among, filtered, rows_at, rows_of, shared_beginning
 from scrubjay.store.schema import from_table, read_table
 
-# Up to so many new rows are read one by one; for more, reading all 10,000 takes no longer (7 ms).
+# Up to so many new rows are read one by one. To read more takes as long as to read all 10,000 (7 ms).
 MANY = 64
 _MAX_BYTES = 64 << 20
 FIRST = 3  # uses of a table before all of it is read; a search uses most tables once
@@ -69,7 +69,7 @@ class TableCache:
         self._fits = True
         self._rows: pa.Table = None
         self.row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of what `current` returned last
-        self._placed: NDArray[np.uint64] = np.empty(0, np.uint64)  # row ids whose places are in `_places`
+        self._placed_row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # those with places in `_places`
         self._keys: list[str] = []  # of the rows whose places are in `_places`
         self._places: dict[str, list[int]] = {}  # the places of each key's rows, ascending
 
@@ -83,7 +83,7 @@ class TableCache:
         if self._uses <= self._first:
             return None
         async with self._lock:
-            # Before reading the rows, so that anything committed meanwhile is read next time.
+            # Get the version before the rows, so that rows committed in between are read next time.
             if self._fits and (version := await table.version()) != self._version:
                 if not read:
                     return None
@@ -92,19 +92,19 @@ class TableCache:
             return self._rows if self._fits else None
 
     async def warm(self, table: AsyncTable, before: "TableCache") -> None:
-        """Read the table again if this cache or `before`, of an older handle, was used since last time."""
+        """Read the table again if this cache or `before`, from an older handle, was used since last time."""
         self._uses, used, before._used = before._uses, before._used, False
         if before is not self:
             before._rows = None  # do not keep both in memory
-        if used and self._uses > self._first:  # the call of `current` must not count as a first use
+        if used and self._uses > self._first:  # otherwise `current` would count as one of the `first` uses
             await self.current(table)
             self._used = False
 
     @property
     def places(self) -> Mapping[str, Sequence[int]]:
         """Map each key to the places of its rows in what `current` returned last."""
-        if self._placed is not self.row_ids:
-            unchanged = shared_beginning(self._placed, self.row_ids)
+        if self._placed_row_ids is not self.row_ids:
+            unchanged = shared_beginning(self._placed_row_ids, self.row_ids)
             for key in self._keys[unchanged:]:
                 self._places[key].pop()
                 if not self._places[key]:
@@ -113,7 +113,7 @@ class TableCache:
             for place, key in enumerate(added, unchanged):
                 self._places.setdefault(key, []).append(place)
             self._keys[unchanged:] = added
-            self._placed = self.row_ids
+            self._placed_row_ids = self.row_ids
         return self._places
 
     def cached_rows(self, row_ids: Iterable[int]) -> pa.Table | None:

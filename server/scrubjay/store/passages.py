@@ -23,12 +23,12 @@ from scrubjay.store.upserts import put_vectors
 # million passages are all read. With 20 partitions, a third of the nearest 200 would be missed.
 PROBES = 64
 
-# How many passages outside the word index a search reads: 30 to 50 us each, twice. Upkeep indexes them at a
-# tenth of this number. A search that reads 100,000 newly added ones would take many seconds.
+# How many passages outside the word index a search reads. It reads each of them twice, in 30 to 50 us each
+# time. Upkeep indexes them as soon as there are a tenth as many. Reading 100,000 would take many seconds.
 MOST_READ = 5_000
 
 _TRIES = 3  # attempts to read a consistent state from memory
-_GENERATION_MASK = 127 << 56  # these bits of a row id hold its generation, because LanceDB's ids are smaller
+_GENERATION_MASK = 127 << 56  # the bits of a row id with its generation; LanceDB's ids do not use them
 
 
 class RowScores(NamedTuple):
@@ -43,7 +43,7 @@ class Passages:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._counted: object = None  # the table and version for which `_unindexed` was counted
+        self._counted_for: object = None  # the table and version for which `_unindexed` was counted
         self._unindexed = 0  # passages that the word index lacks
 
     async def by_words(self, text: str, where: Where, limit: int) -> RowScores:
@@ -58,8 +58,8 @@ class Passages:
         The search runs in memory, unless there are too many passages or the store is in a bucket. Then
         LanceDB searches by squared Euclidean distance, which is 2 (1 - cos) for unit vectors. It uses the
         same scale in its index (one byte per number, so a cosine may be off by .005) and for rows that are
-        not indexed yet. A cosine index would return two different scales, unless all rows were compared again
-        with full vectors (4 of 15 ms).
+        not indexed yet. A cosine index would give indexed rows another scale than the others, unless all rows
+        were compared again with full vectors, which takes 4 of 15 ms.
         """
         bits, passages = self._generation_bits, self._connection.tables.passages
         if self._connection.shared is None:
@@ -73,27 +73,27 @@ class Passages:
         hits = await self._row_scores(query, "_distance", limit)
         return RowScores(hits.row_ids, 1.0 - hits.values / 2.0)
 
-    async def by_ties(self, words: Iterable[str], where: Where, limit: int, dates: Dates = EVER) -> RowScores:
-        """Find passages that have one of these ties; those that share the most and the rarest come first.
+    async def by_ties(self, ties: Iterable[str], where: Where, limit: int, dates: Dates = EVER) -> RowScores:
+        """Find passages that have at least one of these ties, first those with the most and the rarest.
 
         The search runs in memory when `by_vector` does.
         """
-        passages, words = self._connection.tables.passages, list(words)
+        passages, ties = self._connection.tables.passages, list(ties)
         for _ in range(_TRIES if self._connection.shared is None else 0):
             version = await passages.version()
             matching = await self._connection.tables.cached_vectors.matching(passages, where, dates)
             if matching is None:
                 break
-            best = await self._connection.tables.cached_ties.best(passages, words, matching, limit)
+            best = await self._connection.tables.cached_ties.best(passages, ties, matching, limit)
             if best is None:
                 break
-            if await passages.version() == version:  # else a moved row may be missing from one of them
+            if await passages.version() == version:  # else one of the two reads may lack a row that moved
                 return RowScores(best[0] | self._generation_bits, best[1])
         where = conditions.both(where, conditions.dated(dates))
-        return await self._search_words(" ".join(words), "tied", where, limit)
+        return await self._search_words(" ".join(ties), "tied", where, limit)
 
     async def _search_words(self, text: str, column: str, where: Where, limit: int) -> RowScores:
-        match: Any = MatchQuery  # its types make every argument required
+        match: Any = MatchQuery  # its type annotations require every argument
         query = scan(self._connection.tables.passages).nearest_to_text(match(text, column)).where(where)
         if await self.unsearched():
             query = query.fast_search()
@@ -111,16 +111,16 @@ class Passages:
         """Count the passages that the word index lacks; counted once per version of the table."""
         table = self._connection.tables.passages
         version = await table.version()
-        if self._counted != (table, version):
+        if self._counted_for != (table, version):
             index = await table.index_stats("search_text_idx")
-            self._counted, self._unindexed = (table, version), index.num_unindexed_rows if index else 0
+            self._counted_for, self._unindexed = (table, version), index.num_unindexed_rows if index else 0
         return self._unindexed
 
-    async def _row_scores(self, query: Any, value: str, limit: int) -> RowScores:
-        """Run a search for row ids only: reading one column of its hits costs as much as the search."""
+    async def _row_scores(self, query: Any, score_column: str, limit: int) -> RowScores:
+        """Read only row ids and scores: to read another column of the hits takes as long as the search."""
         bits = self._generation_bits
-        rows = await read_table(query.select([value]).with_row_id().limit(limit))
-        return RowScores(rows["_rowid"].to_numpy() | bits, rows[value].to_numpy().astype(np.float64))
+        rows = await read_table(query.select([score_column]).with_row_id().limit(limit))
+        return RowScores(rows["_rowid"].to_numpy() | bits, rows[score_column].to_numpy().astype(np.float64))
 
     @property
     def _generation_bits(self) -> np.uint64:
@@ -151,8 +151,8 @@ class Passages:
     async def token_codes(self, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
         """Return (record id, token codes) of these records' passages that have codes, sorted.
 
-        There is no condition on the codes: Lance would first read that column for all of these rows (for 80
-        records, 5.5 ms instead of 3.7).
+        The query has no condition on the codes, because Lance would then read the codes of all rows first,
+        which takes 5.5 ms instead of 3.7 for 80 records.
         """
         ids = list(record_ids)
         codes = self._connection.tables.codes_and_ties
@@ -187,12 +187,16 @@ class Passages:
             yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self._connection.note.dim)
 
     async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of passages that have one, by id; `rows` maps row ids to ids.
+        """Return the vectors of passages that have one, by id; `rows` maps row ids to passage ids.
 
         Read them from memory if a search has just compared them there, otherwise from the table.
         """
         bits = int(self._generation_bits)
-        ids = {row_id ^ bits: each for row_id, each in rows.items() if row_id & _GENERATION_MASK == bits}
+        ids = {
+            row_id ^ bits: passage_id
+            for row_id, passage_id in rows.items()
+            if row_id & _GENERATION_MASK == bits
+        }
         cached = self._connection.tables.cached_vectors.cached(ids) if self._connection.shared is None else {}
         vectors = {ids[row_id]: vector for row_id, vector in cached.items()}
         if missing := [each for each in ids.values() if each not in vectors]:
@@ -205,8 +209,8 @@ class Passages:
         """Return the vectors of these facts by id; for a long fact, the vector of its beginning."""
         vectors: dict[str, NDArray[np.float32]] = {}
         if wanted := list(ids):
-            first = conditions.both(conditions.equal("part", 0), conditions.present("space_id"))
-            where = conditions.both(conditions.one_of("record_id", wanted), first)
+            beginnings = conditions.both(conditions.equal("part", 0), conditions.present("space_id"))
+            where = conditions.both(conditions.one_of("record_id", wanted), beginnings)
             async for batch_ids, batch_vectors in self.vectors(where, "record_id"):
                 vectors.update(zip(batch_ids, batch_vectors, strict=True))
         return vectors
@@ -225,7 +229,7 @@ class Passages:
 
     async def built_without_vectors(self, limit: int) -> list[Passage]:
         """Return passages of the generation being built that have no vector yet."""
-        if self._connection.tables.building is None:  # damage restarted the index
+        if self._connection.tables.building is None:  # the index was damaged, and is built from the start
             return []
         return await self._to_embed(self._connection.tables.building, limit, conditions.NO_VECTOR)
 

@@ -3,8 +3,8 @@
 LanceDB keeps deleted rows in their files, and keeps older versions of tables. In LanceDB 0.40, a delete and a
 compaction leave the text in place, because a fragment is rewritten only if over a tenth of it is deleted or
 if it is merged with another. So one remaining row is written again, which makes a second fragment; then all
-fragments are merged and every older version is removed. The next compaction removes index pages that one
-compaction replaced, so two are run.
+fragments are merged and every older version is removed. Two compactions are run, because the index pages that
+one compaction replaces are removed only by the next.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
 
-# 0 would make LanceDB warn about other writers. We hold the store's lock, so no other writes.
+# 0 would make LanceDB warn about other writers. We hold the store's lock, so there is no other writer.
 _AT_ONCE = timedelta(milliseconds=1)
 
 
@@ -40,7 +40,7 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """
     try:
         if store.shared is None:
-            await store.drop_other_generations()  # a replaced index is kept for a while, with the texts
+            await store.drop_other_generations()  # a replaced index, kept for a while, holds the texts too
         async with store.lock:
             await _purge(store, ids, now)
             if store.inventory is not None:
@@ -58,7 +58,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         (store.tables.documents, "id"),
     ):
         where = conditions.one_of(column, ids)
-        if await table.count_rows(where):  # even a delete of no row makes a version with the condition
+        if await table.count_rows(where):  # a delete of no rows would still store the ids in a version
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
@@ -75,15 +75,15 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 def blank_turn(turn: Turn, now: datetime) -> Turn:
     """Return a turn without its texts; it keeps its place, and its key, so that no transcript restores it."""
-    texts: dict[str, Any] = dict.fromkeys(
+    no_texts: dict[str, Any] = dict.fromkeys(
         ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
     )
-    lists: dict[str, Sequence[str]] = dict.fromkeys(("tags", "tools", "files"), ())
+    no_lists: dict[str, Sequence[str]] = dict.fromkeys(("tags", "tools", "files"), ())
     forgotten_at = turn.forgotten_at or now
     return turn.model_copy(
         update={
-            **texts,
-            **lists,
+            **no_texts,
+            **no_lists,
             "metadata": {},
             "forgotten_at": forgotten_at,
             "purged_at": now,

@@ -25,7 +25,10 @@ _PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records per page; a d
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Three tables, each at one version. Reading one takes memory for a page, and 40 bytes a record."""
+    """Three tables, each at one version.
+
+    Reading one takes memory for one page, and for the order 40 bytes a record.
+    """
 
     tables: dict[str, AsyncTable]
     where: Where

@@ -44,7 +44,7 @@ class Exchange:
 def transcript(text: str, messages: Iterable[Message]) -> str:
     """Add the messages that are new to the text of a conversation, each as `role: text`, in order.
 
-    A message is not new if it follows the message before it in the text. So a client may send the whole
+    A message is new unless the text has it after the message before it. So a client may send the whole
     conversation, its last part, or a single message: only what is new is added, and a repeated call adds
     nothing.
 
@@ -75,8 +75,8 @@ def user_messages(text: str) -> list[str]:
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:
     """Group messages into turns: a message of the user, and the assistant's messages and calls after it.
 
-    Messages of the assistant before any of the user are a turn of their own. System messages and tools'
-    results are left out.
+    If the assistant begins, its first messages are a turn of their own. System messages and tools' results
+    are left out.
     """
     turns: list[Exchange] = []
     seen: Counter[str] = Counter()
@@ -123,7 +123,7 @@ def _block(message: Message) -> str:
 
 
 def _find(text: str, block: str, start: int) -> int | None:
-    """Return the position of a block as a separate message in a text, from `start`."""
+    """Return the first position from `start` at which a text has a block as a whole message."""
     at = text.find(block, start)
     while at >= 0:
         end = at + len(block)

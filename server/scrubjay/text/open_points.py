@@ -26,14 +26,14 @@ WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_t
 # The weight of a phrase of `later` or `state`. It is not fitted: on the sessions that the phrases were chosen
 # from, it would come out too high.
 PHRASE = 2.5
-# READ is the weight of the model's log odds, LEAST what these and the sum must exceed together. A task, a
-# listed point, an offer or a plan is open unless the model's log odds are below UNLIKELY. Chosen on the dev
-# sessions.
+# READ is the weight of the model's log odds. A sentence is open if the sum and these together exceed LEAST. A
+# task, a listed point, an offer or a plan is open unless the model's log odds are below UNLIKELY. All three
+# were chosen on the dev sessions.
 READ, LEAST, UNLIKELY = 0.6, 0.25, -2.5
 _MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
-_TAKEN_UP = 0.6  # share of a point's words in a later turn, from which that turn takes up the point
+_TAKEN_UP = 0.6  # a later turn with at least this share of a point's words takes up the point
 _STEM = 5  # letters by which "mirror" and "mirrored" are the same word
 
 
@@ -56,7 +56,8 @@ def left_open(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchang
     """Return the open points of a session, at most `MOST_OPEN` sentences, the latest first.
 
     They are an unanswered last prompt, a question at the end of the last answer, and work that is still to be
-    done and that no later turn, here or in a later session (`after`), takes up. `read` reads English.
+    done. A point is closed if a later turn, here or in a later session (`after`), takes it up. `read` reads
+    English.
     """
     points = (point.text for point in candidates(exchanges, read, after) if _is_open(point))
     return list(dict.fromkeys(clip(text, LONGEST_OPEN) for text in points))[:MOST_OPEN]
@@ -66,9 +67,9 @@ def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchan
     """Yield the sentences of a session that no later turn takes up, with the evidence that they are open."""
     later = [_stems(f"{excerpt(turn.user)} {excerpt(turn.assistant)}") for turn in after]
     following: list[Exchange] = []
-    for back, exchange in enumerate(reversed(exchanges)):
+    for later_turns, exchange in enumerate(reversed(exchanges)):
         turn = Exchange(excerpt(exchange.user), excerpt(exchange.assistant))
-        for point in _read_points(turn, following, back, read):
+        for point in _read_points(turn, following, later_turns, read):
             words = _stems(point.text)
             taken = max((len(words & stems) / (len(words) or 1) for stems in later), default=0.0)
             if len(words) >= _LEAST_WORDS and taken < _TAKEN_UP:
@@ -79,13 +80,15 @@ def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchan
         following = [turn, *following]
 
 
-def _read_points(turn: Exchange, following: Sequence[Exchange], back: int, read: Read) -> Iterator[Point]:
-    """Yield what may be open in a turn with the model's log odds, then what only it finds in the prompt."""
+def _read_points(
+    turn: Exchange, following: Sequence[Exchange], later_turns: int, read: Read
+) -> Iterator[Point]:
+    """Yield the points of a turn with the model's log odds, then sentences that only the model finds."""
     is_read = is_english(f"{turn.user} {turn.assistant}")
     odds = dict(read(turn, following)) if is_read else {}
     is_done = bool(following) and open_cues.is_done(following[0].user)
-    points = [] if is_done else list(_points(turn.user, turn.assistant, back))
-    if _is_unanswered(turn, back):
+    points = [] if is_done else list(_points(turn.user, turn.assistant, later_turns))
+    if _is_unanswered(turn, later_turns):
         is_asked = turn.user.rstrip().endswith(QUESTION)
         if is_asked or max(odds.values(), default=0.0) >= 0:
             yield from points
@@ -107,45 +110,50 @@ def _is_open(point: Point) -> bool:
     return odds > 0 if point.read is None else odds + READ * point.read > LEAST
 
 
-def _is_unanswered(turn: Exchange, back: int) -> bool:
-    return back == 0 and not turn.assistant.strip() and not is_empty(turn.user)
+def _is_unanswered(turn: Exchange, later_turns: int) -> bool:
+    return later_turns == 0 and not turn.assistant.strip() and not is_empty(turn.user)
 
 
 def _stems(text: str) -> set[str]:
     return {word[:_STEM] for word in content_words(text)}
 
 
-def _points(user: str, assistant: str, back: int) -> Iterator[Point]:
+def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
     """Yield what may be open in one turn: a question at the end, lists of open points, other sentences.
 
-    `back` is the number of turns that follow.
+    `later_turns` is the number of turns that follow.
     """
-    if _is_unanswered(turn := Exchange(user, assistant), back):
+    if _is_unanswered(turn := Exchange(user, assistant), later_turns):
         yield Point(title([turn]), {})
         return
     answer = [sentence.text for sentence in sentences(assistant)]
     size = len(answer)
-    if back == 0 and answer and open_cues.OFFER.match(answer[-1]) and len(subject_words(answer[-1])) >= 3:
+    if (
+        later_turns == 0
+        and answer
+        and open_cues.OFFER.match(answer[-1])
+        and len(subject_words(answer[-1])) >= 3
+    ):
         yield Point(answer.pop(), {})
     listed = list(_open_list(assistant))
     yield from (Point(item, {}) for item in listed)
     for at, text in reversed(list(enumerate(answer))):
         is_task = text.startswith(("[ ] ", "[x] ")) or text in listed
         if not (is_task or text.endswith(":") or open_cues.NOTHING_OPEN.search(text)):
-            yield _point(text, at, size, back)
+            yield _point(text, at, size, later_turns)
     for text in reversed([sentence.text for sentence in sentences(user)]):
         if open_cues.PLAN.search(text) and not open_cues.ASKS.search(text):
             yield Point(text, {})
 
 
-def _point(text: str, at: int, size: int, back: int) -> Point:
-    """Return a point for sentence `at` of the `size` sentences of an answer, which `back` turns follow."""
+def _point(text: str, at: int, size: int, later_turns: int) -> Point:
+    """Return a point for a sentence of an answer: the number `at` of `size`, counted from 0."""
     is_later = open_cues.LATER.search(text) is not None
-    is_state = back < _STATE_TURNS and open_cues.STATE.search(text) is not None
-    place = {"first": at == 0 and size > 1, "last": at == size - 1 and size > 1, "end": back == 0}
+    is_state = later_turns < _STATE_TURNS and open_cues.STATE.search(text) is not None
+    place = {"first": at == 0 and size > 1, "last": at == size - 1 and size > 1, "end": later_turns == 0}
     form = {"asks": text.endswith("?"), "brief": len(content_words(text)) < 3, "code": "`" in text}
     facts = {name: float(value) for name, value in (place | form).items()}
-    evidence = {"offset": 1.0, "back": math.log1p(back), **_signs(text), **facts}
+    evidence = {"offset": 1.0, "back": math.log1p(later_turns), **_signs(text), **facts}
     return Point(text, evidence, is_later or is_state, is_later)
 
 

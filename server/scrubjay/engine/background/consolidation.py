@@ -1,7 +1,7 @@
 """Summarises sessions and links facts that repeat each other, in the background.
 
 Its output is derived from the records, so it is not in the write-ahead log. A note next to the tables holds
-the time up to which changes were consolidated; after a crash later changes are consolidated again, with the
+the time up to which changes were consolidated. After a crash, later changes are consolidated again, with the
 same result.
 """
 
@@ -29,7 +29,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.consolidation")
 
-QUIET_SECONDS = 3.0  # without a commit, after which no user waits for the machine
+QUIET_SECONDS = 3.0  # after a commit; until then a user may still be waiting for the machine
 LOOK_SECONDS = 60.0  # between two checks for sessions that have ended
 AT_ONCE = 50  # sessions and facts whose changes are committed together
 NOTE = "consolidated"
@@ -39,9 +39,10 @@ SLACK = 3_600_000_000  # microseconds; a clock may be set back, or a record date
 class Consolidation:
     """Works through the facts and sessions that changed, oldest change first.
 
-    `resting` returns True while nothing else works; `every` returns the number of new turns after which an
-    ongoing session is summarised. Work begins only when no passage waits for its vector: a backlog takes
-    minutes, with pauses between its commits, and linking facts in those pauses would slow it down.
+    `is_resting` returns True while nothing else works; `turns_per_summary` returns the number of new turns
+    after which an ongoing session is summarised. Work begins only when no passage waits for its vector: a
+    backlog takes minutes, with pauses between its commits, and linking facts in those pauses would slow it
+    down.
     """
 
     def __init__(
@@ -50,16 +51,16 @@ class Consolidation:
         writer: Writer,
         clock: Callable[[], datetime],
         indexer: Indexer,
-        resting: Callable[[], bool],
-        every: Callable[[], int],
+        is_resting: Callable[[], bool],
+        turns_per_summary: Callable[[], int],
     ) -> None:
         self._store, self._writer, self._clock = store, writer, clock
-        self._indexer, self._resting, self._every = indexer, resting, every
-        self._changed: dict[Key | str, None] = {}  # a session, or a fact by its id
-        self._ongoing: dict[Key | str, None] = {}  # looked at, but more turns may come
+        self._indexer, self._is_resting, self._turns_per_summary = indexer, is_resting, turns_per_summary
+        self._changed: dict[Key | str, None] = {}  # an ordered set of sessions and of ids of facts
+        self._ongoing: dict[Key | str, None] = {}  # processed sessions that may get more turns
         self._ended: set[Key] = set()  # sessions that their hosts ended
         self._wake = asyncio.Event()
-        self._working = asyncio.Lock()
+        self._work_lock = asyncio.Lock()
         self._caught_up = False
 
     @property
@@ -80,9 +81,9 @@ class Consolidation:
     def end(self, scope: str, session_id: str) -> None:
         """Note that the host ended a session; otherwise a session ends after `SILENCE`."""
         self._ended.add((scope, session_id))
-        self._look_again()
+        self._requeue_ongoing()
 
-    def _look_again(self) -> None:
+    def _requeue_ongoing(self) -> None:
         self._changed |= self._ongoing
         self._ongoing.clear()
         self._wake.set()
@@ -98,7 +99,7 @@ class Consolidation:
         """
         while True:
             if await quiet_for(LOOK_SECONDS, self._wake):
-                self._look_again()
+                self._requeue_ongoing()
             self._wake.clear()
             if not await quiet_for(QUIET_SECONDS, self._wake):
                 continue
@@ -111,7 +112,7 @@ class Consolidation:
     async def work_on(self) -> None:
         """Work until nothing waits or something else works, without pauses between the batches.
 
-        With pauses, 20,000 imported facts had 400 of at least 3 s: 20 minutes.
+        Pauses would delay 20,000 imported facts by 20 minutes: there would be 400, each of at least 3 s.
         """
         before = None
         while before is None or 0 < self.waiting < before:
@@ -125,8 +126,8 @@ class Consolidation:
             self._changed.clear()
             self._ongoing.clear()
             return 0
-        async with self._working:
-            return await self._work_through_batch(self._resting)
+        async with self._work_lock:
+            return await self._work_through_batch(self._is_resting)
 
     async def work_off(self) -> int:
         """Process all changes on request; return how many.
@@ -137,10 +138,10 @@ class Consolidation:
             return 0
         await self._writer.settle()
         processed = 0
-        async with self._working:
+        async with self._work_lock:
             await self._catch_up()
             self._ended |= {key for key in (*self._changed, *self._ongoing) if not isinstance(key, str)}
-            self._look_again()
+            self._requeue_ongoing()
             before = self.waiting + 1
             while 0 < self.waiting < before:
                 before = self.waiting
@@ -148,21 +149,21 @@ class Consolidation:
                 processed += before - self.waiting
         return processed
 
-    async def _work_through_batch(self, resting: Callable[[], bool]) -> int:
+    async def _work_through_batch(self, is_resting: Callable[[], bool]) -> int:
         await self._catch_up()
         written_count, batch = 0, list(self._changed)[:AT_ONCE]
         vectors = await self._store.passages.vectors_of_facts(each for each in batch if isinstance(each, str))
-        for changed in batch:
-            if self._writer.pending or not resting():
+        for key in batch:
+            if self._writer.pending or not is_resting():
                 break
-            if isinstance(changed, str):
-                changes = self._links(changed, vectors.get(changed))
+            if isinstance(key, str):
+                changes = self._link_changes(key, vectors.get(key))
             else:
-                changes = self._summary(changed)
+                changes = self._summary(key)
             count = await self._writer.derive(changes)
             if count is None:  # a write came in between, perhaps to this fact or session
                 break
-            del self._changed[changed]
+            del self._changed[key]
             written_count += count
         if self._changed:
             self._wake.set()
@@ -179,9 +180,11 @@ class Consolidation:
         is_ongoing = key not in self._ended and session_summaries.may_continue(session, now)
         if is_ongoing:
             self._ongoing[key] = None
-        return await session_summaries.plan_summary(self._store, key, self._every() if is_ongoing else 0, now)
+        return await session_summaries.plan_summary(
+            self._store, key, self._turns_per_summary() if is_ongoing else 0, now
+        )
 
-    async def _links(self, fact_id: str, vector: NDArray[np.float32] | None) -> list[Change]:
+    async def _link_changes(self, fact_id: str, vector: NDArray[np.float32] | None) -> list[Change]:
         """Return the change that links a fact with the facts that it repeats, if there are new links."""
         fact = (await self._store.get(Memory, [fact_id])).get(fact_id)
         if fact is None or vector is None or not is_current(fact, self._clock()):
@@ -196,12 +199,12 @@ class Consolidation:
             return
         through, size = _read(await self._store.notes.read(NOTE))
         # Sessions that were ongoing at that time had a turn within the slack, so they are processed again.
-        changed = None if through is None else conditions.number("updated_at", ">=", through - SLACK)
+        changed_since = None if through is None else conditions.number("updated_at", ">=", through - SLACK)
         for fact in await self._store.select(
-            Memory, conditions.both(changed, conditions.NOT_A_SUMMARY), columns=["id"]
+            Memory, conditions.both(changed_since, conditions.NOT_A_SUMMARY), columns=["id"]
         ):
             self._changed[fact.id] = None
-        await self._queue("turns", conditions.both(changed, conditions.missing("role")))
+        await self._queue("turns", conditions.both(changed_since, conditions.missing("role")))
         if size:
             summaries = conditions.negation(conditions.NOT_A_SUMMARY)
             await self._queue("memories", conditions.both(summaries, conditions.number("turn", ">=", size)))
@@ -217,7 +220,7 @@ class Consolidation:
 def _read(note: str | None) -> tuple[int | None, int]:
     """Return the time in a note, in microseconds since 1970 or None, and the size of old summaries.
 
-    Before 0.2.0, each summary covered a fixed number of turns: that is the size, which is otherwise 0.
+    The size is the fixed number of turns that each summary covered before 0.2.0; in newer notes it is 0.
     """
     try:
         content = json.loads(note or "")

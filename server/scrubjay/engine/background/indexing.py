@@ -1,7 +1,7 @@
 """Gives passages their vectors in the background.
 
-Until then, only a passage's words are found. New passages are embedded while they wait for their commit, so
-that most rows are written once; a backlog is read from the store in batches.
+A search finds a passage without a vector only by its words. New passages are embedded while they wait for
+their commit, so that most rows are written once; a backlog is read from the store in batches.
 """
 
 import asyncio
@@ -38,27 +38,27 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# Passages of one commit of vectors, which rewrites their rows and wakes a compaction: as many as take
-# `BATCH_SECONDS`, so that even a slow or busy machine can soon tell how long a backlog will take.
+# How many passages get their vectors in one commit, which rewrites their rows and wakes a compaction. A batch
+# takes about `BATCH_SECONDS`, so that even a slow or busy machine can soon tell how long a backlog will take.
 FIRST_BATCH, BATCH = 128, 1_024
 BATCH_SECONDS = 8.0
 NEW = 256  # new passages that are embedded before all others
 NEW_OF_ONE = 24  # of one record; the rest of a long record waits with all others
-# Characters of new passages that are embedded together: a burst is done at once, the next one soon.
+# Characters of new passages in one batch: a burst of writes fits, and the next burst does not wait long.
 AHEAD_SIZE = 4_000
-# Waiting passages among those that a search covers from which on it warns. Fewer, or a smaller share, are a
-# turn or two of the last seconds, and no reason to doubt an answer.
+# A search warns if at least so many of its passages, and at least this share of them, wait for their vectors.
+# Fewer are a turn or two of the last seconds, and no reason to doubt an answer.
 MANY, SHARE = 50, 0.01
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two checks for vectors that a caller waits for
-SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
-# For the vector of a text that is being written: twice the usual time. During bulk work this is not enough.
+SHORT = 1_000  # characters: a longer text takes more time to embed than a write may take
+# How long a write waits for the vector of its text: twice the usual time, but too short during bulk work.
 SOON_SECONDS = 0.015
 LOAD_SECONDS = 3.0  # that a search waits while the model is being loaded; torch alone may take ten
 LOADING = "The model is being loaded; until then words alone are searched."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats the turn's other
-# passages, and would have 40 % of all codes. The first pieces of a log of a hundred stand for all of it, to
-# save disk space and time in late interaction.
+# passages, and would have 40 % of all codes. Of a long text, such as a log of a hundred pieces, only the
+# first pieces get codes, to save disk space and time in late interaction.
 _CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
 _WITHOUT_CODES = conditions.both(
     conditions.missing("token_vectors"),
@@ -87,8 +87,8 @@ class Indexer:
         self._new: dict[str, Passage] = {}  # new passages by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
         self._put_off = 0  # how often new passages were left to wait with all others
-        # `Store.vectorless_writes` and `_put_off` when no other passage waited for its vector.
-        self._seen = (-1, 0)
+        # The values of `Store.vectorless_writes` and `_put_off` when no other passage waited for its vector.
+        self._counts_when_done = (-1, 0)
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
         self._arrived = asyncio.Event()
@@ -100,7 +100,7 @@ class Indexer:
         self._left, self._speed = 0, 0.0  # of a backlog: remaining passages, and passages per second
 
     @property
-    def _batch(self) -> int:
+    def _batch_size(self) -> int:
         return max(FIRST_BATCH, min(BATCH, int(self._speed * BATCH_SECONDS)))
 
     @property
@@ -126,20 +126,20 @@ class Indexer:
 
         The store is read only if many may be waiting.
         """
-        others_wait = (self._store.vectorless_writes, self._put_off) != self._seen
-        is_few = not others_wait and len(self._new) + len(self._ahead) < MANY
-        if self.trouble or is_few or not self._store.is_writer:
+        others_wait = (self._store.vectorless_writes, self._put_off) != self._counts_when_done
+        few_wait = not others_wait and len(self._new) + len(self._ahead) < MANY
+        if self.trouble or few_wait or not self._store.is_writer:
             return self.notice
         waiting = await self._store.passages.count(conditions.both(searched, conditions.NO_VECTOR))
         if waiting < MANY or waiting < SHARE * (total := await self._store.passages.count(searched)):
             return self.notice
-        time_left = f", about {_span(max(waiting, self._left) / self._speed)} more" if self._speed else ""
+        time_left = f", about {_duration(max(waiting, self._left) / self._speed)} more" if self._speed else ""
         message = f"{waiting:,} of {total:,} passages are searched by words alone"
         return f"{message} until they have their vectors{time_left}."
 
     def wake(self) -> None:
         """Start looking for passages without a vector, if any may have been committed."""
-        if (self._store.vectorless_writes, self._put_off) != self._seen:
+        if (self._store.vectorless_writes, self._put_off) != self._counts_when_done:
             self._idle = False
             self._wake.set()
 
@@ -153,7 +153,7 @@ class Indexer:
             self._new.update((each.id, each) for each in change.passages[:NEW_OF_ONE])
             while len(self._new) > NEW:
                 del self._new[next(iter(self._new))]
-                self._put_off += 1  # it may have been committed
+                self._put_off += 1  # the deleted one may be committed, so `embed_some` must look for it
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
@@ -167,15 +167,15 @@ class Indexer:
             self._compared_with = self._store.note
             self._compared.set()
 
-    def _outdated(self) -> bool:
+    def _is_outdated(self) -> bool:
         """Return True if the stored space changed: another engine wrote it, or the index was restarted."""
         note = self._store.note
-        is_new = note.space_id is None or self._store.shared is not None
-        return is_new and note != self._compared_with
+        may_change = note.space_id is None or self._store.shared is not None
+        return may_change and note != self._compared_with
 
     async def _check_space(self) -> Encoder | None:
         try:
-            encoder, fresh = await self._worker.ready(), await self._canaries()
+            encoder, canaries = await self._worker.ready(), await self._canaries()
         except EncoderError as error:
             self.trouble = f"{error} Until then words alone are searched."
             return None
@@ -183,7 +183,7 @@ class Indexer:
         if note.space_id is None and not self._store.is_writer:
             self.trouble = None  # the engine that writes will set the space
         elif note.space_id is None and note.dim == space.dim:
-            await self._store.write_note(_accepted(note, encoder, fresh))
+            await self._store.write_note(_with_space(note, encoder, canaries))
             self.trouble = None
         elif note.space_id is not None and is_former(space, note.space_id):
             self.trouble = None  # its vectors are close enough until the engine has embedded them again
@@ -192,7 +192,7 @@ class Indexer:
                 "The stored vectors were made by another model; words alone are searched. "
                 "Run `scrubjay reindex` to embed them again."
             )
-        elif (distance := drift(_canaries(note), fresh)) > DRIFT_LIMIT:
+        elif (distance := drift(_stored_canaries(note), canaries)) > DRIFT_LIMIT:
             self.trouble = (
                 f"The model gives other vectors than when the store was made (drift {distance:.4f}); "
                 "words alone are searched. Run `scrubjay reindex` to embed them again."
@@ -208,10 +208,10 @@ class Indexer:
 
     async def begin_generation(self, encoder: Encoder) -> None:
         """Begin or continue to build passages with this model's vectors."""
-        store, fresh = self._store, await self._canaries()
+        store, canaries = self._store, await self._canaries()
         if store.building is None or store.building.space_id != encoder.space.space_id:
             note = replace(store.note.next_generation(dim=encoder.space.dim), complete=True)
-            await store.begin_generation(_accepted(note, encoder, fresh))
+            await store.begin_generation(_with_space(note, encoder, canaries))
         if self.trouble:
             self.trouble = (
                 "The index is being rebuilt for a model other than that of the stored vectors; "
@@ -220,7 +220,7 @@ class Indexer:
 
     async def embed_built(self, encoder: Encoder) -> int:
         """Embed a batch of the passages being built; return how many still wait for their vectors."""
-        if not (waiting := await self._store.passages.built_without_vectors(self._batch)):
+        if not (waiting := await self._store.passages.built_without_vectors(self._batch_size)):
             return 0
         vectors, codes = await self._encoded(encoder, waiting)
         space_id = encoder.space.space_id
@@ -246,7 +246,7 @@ class Indexer:
         """
         if not await self._wait_for_comparison():
             return None
-        if self._outdated():
+        if self._is_outdated():
             await self.check_space()
         if self.trouble or not text.strip():
             return None
@@ -256,7 +256,7 @@ class Indexer:
         return query if self._wants_tokens() else query._replace(tokens=None)
 
     async def _wait_for_comparison(self) -> bool:
-        """Wait a moment for the comparison: the vector of a wrong model finds wrong passages, or none."""
+        """Wait up to LOAD_SECONDS for the comparison, because a wrong model's vector finds wrong passages."""
         if not self._compared.is_set() and self.trouble != LOADING:
             try:
                 async with asyncio.timeout(LOAD_SECONDS):
@@ -286,7 +286,9 @@ class Indexer:
             places, cosines = encoder.places(text), nearest(encoded_query.tokens, code).tolist()
             is_aligned = len(places) == len(cosines)
             matches.append(
-                [(*place, value) for place, value in zip(places, cosines, strict=True)] if is_aligned else []
+                [(*place, cosine) for place, cosine in zip(places, cosines, strict=True)]
+                if is_aligned
+                else []
             )
         return matches
 
@@ -309,11 +311,11 @@ class Indexer:
         """Wait at most `seconds` for these records' vectors; return True if they have them."""
         try:
             async with asyncio.timeout(seconds):
-                while waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
+                while is_waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
                     await quiet_for(LOOK_SECONDS, self._vectors_made)
         except TimeoutError:
             return False
-        return not waiting and not self.trouble
+        return not is_waiting and not self.trouble
 
     async def run(self) -> None:
         """Embed waiting passages forever; sleep while no passage waits.
@@ -323,20 +325,21 @@ class Indexer:
         encoder, pause = None, RETRY_SECONDS
         while True:
             try:
-                if encoder is None or self._outdated():
+                if encoder is None or self._is_outdated():
                     encoder = await self.check_space()
                 excluded = (*self._new, *self._ahead)
-                if more := encoder is not None and self.trouble is None:
-                    more = await self.embed_some(encoder, excluded) > 0
-            except (OSError, RuntimeError, ValueError) as error:  # a full disk, or LanceDB: both may pass
+                if has_more := encoder is not None and self.trouble is None:
+                    has_more = await self.embed_some(encoder, excluded) > 0
+            except (OSError, RuntimeError, ValueError) as error:  # a full disk or LanceDB, often temporary
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 60.0)
                 continue
             except EncoderError as error:
-                self.trouble, encoder, more = f"{error} Until then words alone are searched.", None, False
+                self.trouble = f"{error} Until then words alone are searched."
+                encoder, has_more = None, False
             pause = RETRY_SECONDS
-            if not more:
+            if not has_more:
                 self._idle = True
                 self._embedded()  # upkeep can use the pause
                 await self._wake.wait()
@@ -351,15 +354,16 @@ class Indexer:
             return 0
         wants_codes = self._wants_tokens() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
-        # Read before the query: a passage that is put off meanwhile is in `excluded` and needs another query.
-        if (seen := (self._store.vectorless_writes, self._put_off)) != self._seen:
-            others = conditions.negation(conditions.one_of("id", excluded))
-            where = conditions.both(conditions.NO_VECTOR, others)
-            waiting = await self._store.passages.without_vectors(self._batch, where)
+        # Count before the query: a passage put off during it is in `excluded`, so it needs another query.
+        counts = self._store.vectorless_writes, self._put_off
+        if counts != self._counts_when_done:
+            not_excluded = conditions.negation(conditions.one_of("id", excluded))
+            where = conditions.both(conditions.NO_VECTOR, not_excluded)
+            waiting = await self._store.passages.without_vectors(self._batch_size, where)
             if not waiting:
-                self._seen = seen
+                self._counts_when_done = counts
         if not waiting and wants_codes and self._may_lack_codes:
-            waiting = await self._store.passages.without_vectors(self._batch, _WITHOUT_CODES)
+            waiting = await self._store.passages.without_vectors(self._batch_size, _WITHOUT_CODES)
             # New passages get codes with their vector, so the column is read once and not after each turn.
             self._may_lack_codes = bool(waiting)
         elif not wants_codes:
@@ -433,16 +437,16 @@ class Indexer:
                 await asyncio.to_thread(give_memory_back)
 
 
-def _span(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _accepted(note: IndexNote, encoder: Encoder, canaries: Vectors) -> IndexNote:
+def _with_space(note: IndexNote, encoder: Encoder, canaries: Vectors) -> IndexNote:
     """Return the note with this model's space as the space of its passages."""
     return replace(note, space_id=encoder.space.space_id, canaries=tuple(map(tuple, canaries.tolist())))
 
 
-def _canaries(note: IndexNote) -> Vectors:
+def _stored_canaries(note: IndexNote) -> Vectors:
     return np.array(note.canaries, dtype=np.float32)
 
 

@@ -36,20 +36,20 @@ class Conversations(Verb):
     """Adds to one conversation at a time, because its stored text must not change meanwhile."""
 
     _documents: Documents
-    _order: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def add(
         self, name: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None
     ) -> ConversationState:
-        """Add those of these redacted messages that are new to a conversation of a scope.
+        """Add redacted messages to a conversation of a scope, except those that it already has.
 
-        The document has every message, whatever the policy is, and no facts are extracted from it. Searches
-        of chats find the turns; the policy `off` records none.
+        The document has every message, whatever the policy is, and no facts are extracted from it. The policy
+        decides which turns are recorded: `off` records none. Searches with `chats` find the turns.
 
         Raises:
             InputError: the messages are empty, and the conversation does not exist yet.
         """
-        async with self._order:
+        async with self._lock:
             await self._writer.drain()
             document = await self._add_document(name, messages, scope, metadata)
             turns = await self._record_turns(name, messages, scope, metadata or {})

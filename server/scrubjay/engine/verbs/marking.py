@@ -20,11 +20,11 @@ from scrubjay.models.results import Hit, Mark, MemoryHits
 
 log = logging.getLogger("scrubjay.engine.verbs.marking")
 
-STALE = 0.05  # by which a marked hit is sorted lower; its score does not change
+STALE = 0.05  # a marked hit is sorted as if its score were lower by this; its score does not change
 
 
 class Part(NamedTuple):
-    """One of the texts of a record; `anchor` is its anchor if the book has none."""
+    """One of the texts of a record; if `anchor` is given, it is used instead of the book's."""
 
     id: str
     scope: str
@@ -41,7 +41,7 @@ class Marking:
     _marker: Marker = field(default_factory=Marker)
 
     async def marked(self, hits: MemoryHits, folder: str | None) -> MemoryHits:
-        """Return the hits with their marks against the working tree of `folder`, which is the caller's."""
+        """Compare hits with the working tree of the caller's `folder`, and return them with their marks."""
         hit_lists = hits.results, hits.related, hits.commits
         marks = await self.marks([hit for hit_list in hit_lists for hit in hit_list], folder)
         if not marks:
@@ -62,17 +62,17 @@ class Marking:
     async def of(self, parts: Sequence[Part], folder: str | None = None) -> list[Mark | None]:
         """Return the mark of each text; None if the text is still true."""
         try:
-            return await asyncio.to_thread(self._of, parts, folder)
+            return await asyncio.to_thread(self._marks_of, parts, folder)
         except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
             log.warning("hits were not marked: %s", error)
             return [None] * len(parts)
 
-    def _of(self, parts: Sequence[Part], folder: str | None) -> list[Mark | None]:
+    def _marks_of(self, parts: Sequence[Part], folder: str | None) -> list[Mark | None]:
         anchors = self._book.get([part.id for part in parts if part.anchor is None])
         anchors |= {part.id: part.anchor for part in parts if part.anchor}
         scopes = {part.scope for part in parts if part.id in anchors}
-        inside = [os.path.join(folder, "")] if folder else []
-        trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, inside))}
+        paths_inside = [os.path.join(folder, "")] if folder else []
+        trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, paths_inside))}
         heads = {scope: head_of(tree) for scope, tree in trees.items()}
 
         def mark(part: Part) -> Mark | None:
@@ -91,7 +91,8 @@ def commit_of(hit: Hit) -> Anchor | None:
 def _marked_last(hits: Sequence[Hit]) -> list[Hit]:
     """Put marked hits after hits that are nearly as good, and leave the others in order.
 
-    A fact precedes the fact that it amends, whatever their scores: no hit counts as better than one before.
+    A fact stays before the fact that it amends, whatever their scores, because no hit counts as better than
+    those before it.
 
     >>> def hit(name, score, mark=None):
     ...     return Hit.model_construct(id=name, score=score, mark=mark)

@@ -41,7 +41,7 @@ class Status(Verb):
         }
 
     async def report(self) -> dict[str, Any]:
-        """Return the state after every acknowledged write; sizes are in bytes.
+        """Return the state, which includes every acknowledged write; sizes are in bytes.
 
         If the store cannot be read, return only the reason (`damage`).
         """
@@ -54,7 +54,7 @@ class Status(Verb):
 
     async def _report(self) -> dict[str, Any]:
         home, store = self._home, self._store
-        await self._writer.settled()  # if the disk allows it; otherwise the spool shows the backlog
+        await self._writer.settled()  # unless the disk prevents it; then `spool` shows the backlog
         visible = conditions.NOT_FORGOTTEN
         from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
         # Some hosts send no answer with their event; it is in their transcript, which may be late or gone.
@@ -98,7 +98,7 @@ class Status(Verb):
             name: await count_by_host(self._store, conditions.both(from_hooks, conditions.present(column)))
             for name, column in (("prompts", "user"), ("answers", "assistant"))
         }
-        broken = await asyncio.to_thread(_by_host, set_aside)
+        moved_reasons = await asyncio.to_thread(_by_host, set_aside)
         hosts = {}
         for host, (turns, last) in (await count_by_host(self._store, from_hooks)).items():
             errors = [unanswered(without_answer[host][0])] if host in without_answer else []
@@ -106,7 +106,7 @@ class Status(Verb):
                 "turns": turns,
                 **{name: counts[host][0] if host in counts else 0 for name, counts in counts_by_side.items()},
                 "last": last.isoformat(),
-                "trouble": [*errors, *(f"Moved away: {reason}" for reason in broken.get(host, ()))],
+                "trouble": [*errors, *(f"Moved away: {reason}" for reason in moved_reasons.get(host, ()))],
             }
         return hosts
 
@@ -138,7 +138,7 @@ async def _fragments(store: Store) -> int:
 
 
 def _by_host(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return why these envelopes were moved away, by host; the host of many is unknown and left out."""
+    """Return the reasons why these envelopes were moved away, by host; many envelopes cannot be read."""
     reasons: dict[str, list[str]] = {}
     for path, reason in zip(paths, spool.reasons(paths), strict=True):
         with suppress(ScrubjayError):
@@ -172,7 +172,7 @@ def _last_errors(folder: str) -> list[str]:
         path = os.path.join(folder, name)
         with suppress(OSError), open_regular(path, own=False) as file:
             file.seek(max(0, os.path.getsize(path) - 64_000))
-            text = file.read().decode("utf-8", "replace").split("\n")
-            lines = [line.strip() for line in text if " ERROR " in line or (name == "hooks.log" and line)]
+            tail = file.read().decode("utf-8", "replace").split("\n")
+            lines = [line.strip() for line in tail if " ERROR " in line or (name == "hooks.log" and line)]
             errors += [f"{name}: {line}"[:300] for line in lines]
     return errors[-ERRORS_SHOWN:]

@@ -14,7 +14,7 @@ from scrubjay.http_api.context import SOURCE, RequestContext
 
 @dataclass(frozen=True)
 class ScopeView:
-    """One scope; `counts` is None if it is empty."""
+    """One scope; `counts` is None if the scope has no records."""
 
     name: str
     counts: ScopeCounts | None
@@ -59,13 +59,13 @@ async def delete_scope(context: RequestContext, name: str) -> Answer:
     return {"deletedDocumentsCount": documents, "deletedMemoriesCount": memories}
 
 
-async def scope_view(context: RequestContext, name: str, missing: str | None = None) -> ScopeView:
+async def scope_view(context: RequestContext, name: str, missing_message: str | None = None) -> ScopeView:
     """Return one scope.
 
     Raises:
-        NotFound: `missing` is given, and the scope has neither records nor settings.
+        NotFound: the scope has neither records nor settings; raised only with a `missing_message`.
     """
     counts, settings = await context.core.counts.by_scope(name), context.core.scope_settings
-    if missing and name not in counts and name not in settings.all():
-        raise NotFound(missing)
+    if missing_message and name not in counts and name not in settings.all():
+        raise NotFound(missing_message)
     return ScopeView(name, counts.get(name), settings.of(name))

@@ -14,7 +14,7 @@ from scrubjay.store.sessions import Place, Session
 
 @dataclass(frozen=True)
 class Question:
-    """`scopes` None means everywhere. All conditions hold at once; `tags` means all of them."""
+    """A record may answer if it meets all conditions and has all `tags`; `scopes` None means everywhere."""
 
     text: str
     scopes: tuple[str, ...] | None
@@ -26,7 +26,7 @@ class Question:
     host: str | None = None  # the host of turns; other records have none
     record_id: str | tuple[str, ...] | None = None
     path: str | None = None  # of a file or of a folder
-    exact_path: bool = False  # a folder ends in a slash
+    exact_path: bool = False  # `path` is a folder only if it ends in a slash
     filters: Filter | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -48,7 +48,8 @@ class Question:
     def where(self, *, unexpired: bool = True, dated: bool = True) -> Where:
         """Return the prefilter over passages.
 
-        Without `unexpired` the caller checks `is_expired` for each, without `dated` it checks `dates` itself.
+        If `unexpired` is False, the caller must check each passage with `is_expired`; if `dated` is False, it
+        must check `dates`.
         """
         return conditions.both(
             conditions.matching(scope=self.scopes, src=self.srcs, partition_id=self.partition_ids),
@@ -105,12 +106,12 @@ class Question:
         return self.forgotten or not (is_expired or self._has_happened(record.forgotten_at))
 
     def _has_happened(self, moment: datetime | None) -> bool:
-        """Return True if this moment has come by the time that the question is limited to."""
+        """Return True unless this moment is None or after `as_of`."""
         return moment is not None and (self.as_of is None or moment <= self.as_of)
 
 
 def _dated_at(record: AnyRecord) -> datetime:
-    """Return a record's date as its passages have it: a document's is its last change."""
+    """Return the date that the passages of a record have: for a document, the date of its last change."""
     if isinstance(record, Turn):
         return record.started_at
     return record.updated_at if isinstance(record, Document) else record.created_at

@@ -84,9 +84,9 @@ async def keep(body: Conversation, context: Context) -> Answer:
     """
     scope = context.permissions.write_scope(one_tag(body.tags, "a conversation"))
     messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
-    name, add = body.conversation_id, context.core.conversations.add
-    state = await add(name, messages, scope=scope, metadata=body.metadata)
-    return dict(id=state.id, conversationId=name, status=state.status, **body.warnings())
+    conversation_id, add = body.conversation_id, context.core.conversations.add
+    state = await add(conversation_id, messages, scope=scope, metadata=body.metadata)
+    return dict(id=state.id, conversationId=conversation_id, status=state.status, **body.warnings())
 
 
 def _redacted(text: str) -> str:

@@ -122,8 +122,8 @@ async def update(body: UpdateMemory, context: Context) -> Answer:
     old = await _fact(context, body)
     values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
     if body.metadata is not None or body.temporal_context is not None:
-        names = old.metadata if body.metadata is None else _TEMPORAL
-        inherited = {key: value for key, value in old.metadata.items() if key in names}
+        inherited_names = old.metadata if body.metadata is None else _TEMPORAL
+        inherited = {key: value for key, value in old.metadata.items() if key in inherited_names}
         dates = body.temporal_context.metadata() if body.temporal_context else {}
         values["metadata"] = {**inherited, **(body.metadata or {}), **dates}
     if "forget_after" in body.model_fields_set:
@@ -186,7 +186,7 @@ async def forget_matching(body: ForgetMany, context: Context) -> Answer:
 
 
 async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
-    """Return the record with the id or exact words of a request; a memory in its newest version.
+    """Return the record that a request names by id or exact words; for a memory, its newest version.
 
     Raises:
         InputError: neither is given.
@@ -195,7 +195,7 @@ async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
     scope = context.permissions.write_scope(body.container_tag)
     if body.id is not None:
         record = await context.find(body.id, body.container_tag)
-        if record is None:  # an id of another tag gets the same sentence, so that it stays hidden
+        if record is None:  # ids of other tags get the same error, so that they stay hidden
             raise NotFound(f"Nothing here has the id {body.id[:80]!r}.")
     elif body.content is not None:
         record = await context.core.lists.fact_saying(body.content, scope)
@@ -215,12 +215,12 @@ async def _fact(context: RequestContext, body: UpdateMemory) -> Memory:
     if isinstance(record, Document):
         facts = await context.core.lists.facts_of_documents([record.id])
         if len(facts) != 1:
-            what = f"a document with {len(facts)} memories, and not one memory"
-            raise InputError(f"{record.id} is {what}. Take the id of a memory.")
+            description = f"a document with {len(facts)} memories, and not one memory"
+            raise InputError(f"{record.id} is {description}. Take the id of a memory.")
         record = facts[0]
     if not isinstance(record, Memory):
-        what = "a turn of a conversation, and has no versions"
-        raise InputError(f"{record.id} is {what}. Take the id of a memory.")
+        description = "a turn of a conversation, and has no versions"
+        raise InputError(f"{record.id} is {description}. Take the id of a memory.")
     if not is_current(record, context.now):
         raise NotFound(f"The memory {record.id!r} was forgotten. Create a new one.")
     return record
@@ -238,7 +238,7 @@ def _fact_text(memory: NewMemory) -> FactText:
 async def _add(context: RequestContext, scope: str, texts: Sequence[FactText]) -> list[Memory]:
     """Write facts, and wait up to SOON_SECONDS for their vectors.
 
-    Without vectors a search finds them only by their words, which rarely reaches the default threshold.
+    A search finds facts without vectors only by their words, and then few reach the default threshold.
     """
     ids = []
     for text in texts:
@@ -263,6 +263,6 @@ async def _forget_ids(
 
 
 def _summary(count: int, unknown: int, *, dry_run: bool) -> str:
-    what = f"{count} {'memory' if count == 1 else 'memories'}"
-    sentence = f"{what} would be forgotten." if dry_run else f"{what} forgotten."
+    count_text = f"{count} {'memory' if count == 1 else 'memories'}"
+    sentence = f"{count_text} would be forgotten." if dry_run else f"{count_text} forgotten."
     return f"{sentence} {unknown} of the ids name nothing under this tag." if unknown else sentence
