@@ -11,14 +11,14 @@ import os
 import sys
 import time
 
-READ_S = 1.4  # time limit for reading; a payload arrives at once, or the host never ends its input
-# by kind of event; hosts wait 10 s, Claude Code 1.5 s for all hooks at the end of a session
+READ_S = 1.4  # time limit for reading the payload, which arrives at once or never ends
+# Time limits by kind of event. Hosts wait 10 s, but at a session's end Claude Code waits 1.5 s for all hooks.
 DEADLINE_S = {"start": 1.5, "prompt": 1.5, "answer": 1.5, "end": 1, "before": 1.5, "after": 1.5}
-LATE_S = 60  # for work that continues in the background when a disk is slow
+LATE_S = 60  # time limit of a worker, which continues in the background when a disk is slow
 # Where no process can be forked, unfinished work is lost, so a disk gets more time.
 ALONE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
 
-_ENDS, _OTHER = b"e", b"."  # the first byte that the worker sends: the event ends a session, or not
+_ENDS, _OTHER = b"e", b"."  # the worker's first byte, which tells if the event ends a session
 _COMPLAINT = "\0"  # separates the answer (JSON or plain text) from the line for standard error
 _answer_lock = _thread.allocate_lock()  # held after an answer, so that the second thread cannot answer too
 
@@ -34,10 +34,10 @@ class _Deadline:
         self.began = time.monotonic()
         self.seconds = READ_S
         self.out = 1
-        self.mark = b""  # _ENDS or _OTHER in a worker, until it is written
+        self.mark = b""  # in a worker _ENDS or _OTHER, until that byte is written
 
     def set_for(self, kind):
-        """Set the time limit for an event of this kind, after it was read."""
+        """Set the time limit for handling an event of this kind, which has been read."""
         if self.out == 1:
             self.seconds = ALONE_S.get(kind, READ_S)
             return
@@ -108,15 +108,15 @@ def start(host, event):
 
 
 def _fork_worker(deadline):
-    """Fork a worker and return in it; the process that the host waits for never returns, and ends in time.
+    """Fork a worker and return only in the worker; the parent, for which the host waits, ends in time.
 
-    A write that a slow disk delays cannot be interrupted, and its process cannot end before it. So the work
-    continues in a background process, and no turn is lost.
+    A write that a slow disk delays cannot be interrupted, and its process cannot end before the write does.
+    So the work continues in a background process, and no turn is lost.
     """
     read_end, write_end = os.pipe()
     try:
         worker = os.fork()
-    except OSError:  # no more processes: this one does the work
+    except OSError:  # no process can be added, so this one does the work
         os.close(read_end)
         os.close(write_end)
         return
@@ -125,14 +125,14 @@ def _fork_worker(deadline):
         _forward_answer(deadline, worker, read_end)
     os.setsid()  # so that signals to the host's process group do not reach this process
     null = os.open(os.devnull, os.O_RDWR)
-    for stream in (1, 2):  # otherwise the host would wait until they are closed
+    for stream in (1, 2):  # the host waits until these streams are closed
         os.dup2(null, stream)
     os.close(read_end)
     deadline.out, deadline.mark = write_end, _OTHER
 
 
 def _forward_answer(deadline, worker, read_end):
-    """Answer with the worker's answer, or an empty one if it comes too late; end this process."""
+    """Forward the worker's answer, or an empty answer if it comes too late, and end this process."""
     import select
 
     received, seconds = b"", max(DEADLINE_S.values())
@@ -154,7 +154,7 @@ def _find_package():
     hooks = os.path.dirname(os.path.abspath(__file__))
     parent = os.path.dirname(hooks)
     installed = os.path.exists(os.path.join(parent, "errors.py"))
-    # at the end, so that no file there hides a module of the standard library
+    # appended, so that no file in this folder hides a module of the standard library
     sys.path.append(os.path.dirname(parent) if installed else os.path.join(parent, "server"))
     import scrubjay
 
@@ -163,7 +163,7 @@ def _find_package():
 
 
 def _note_failure(error):
-    """Note in the journal why a hook could not run at all, if the installation still can."""
+    """Note in the journal why a hook could not run at all, if the package can still be imported."""
     try:
         from scrubjay.home.paths import default_root, open_home
         from scrubjay.hooks import journal

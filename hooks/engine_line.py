@@ -18,17 +18,17 @@ MAX_ANSWER = 64 * 1024  # bytes
 
 def tell(home, hello, event):
     """Send an event without waiting for an answer; return True if it was sent."""
-    line = _send(home, hello, event, CONNECT_S)
-    if line:
-        line.close()
-    return line is not None
+    connection = _send(home, hello, event, CONNECT_S)
+    if connection:
+        connection.close()
+    return connection is not None
 
 
 def ask(home, hello, event, key, wait_s):
     """Return the engine's first answer with `key` within `wait_s` seconds, or None."""
     deadline = time.monotonic() + wait_s
-    line = _send(home, hello, event, min(CONNECT_S, wait_s))
-    if line is None:
+    connection = _send(home, hello, event, min(CONNECT_S, wait_s))
+    if connection is None:
         return None
     try:
         received = b""
@@ -39,45 +39,45 @@ def ask(home, hello, event, key, wait_s):
                 if isinstance(answer, dict) and key in answer:
                     return answer
                 continue
-            line.settimeout(max(deadline - time.monotonic(), 0.001))
-            chunk = line.recv(65536) if time.monotonic() < deadline else b""
+            connection.settimeout(max(deadline - time.monotonic(), 0.001))
+            chunk = connection.recv(65536) if time.monotonic() < deadline else b""
             if not chunk:
                 return None
             received += chunk
     except (OSError, ValueError):
         return None
     finally:
-        line.close()
+        connection.close()
     return None
 
 
 def _send(home, hello, event, wait_s):
-    """Send hello and event, and return the connected socket; None if no engine answers."""
+    """Send hello and event; return the connected socket, or None if no engine answers."""
     facts = _engine_facts(home)
     address, path = facts.get("address"), facts.get("socket") or home.socket
     if not address and not os.path.exists(path):
         return None
     try:
-        # importing the C module takes 0.4 ms; `socket`, with its enums and selectors, 7 ms
+        # importing this C module takes 0.4 ms, but importing `socket`, with its enums and selectors, 7 ms
         import _socket as socket
     except ImportError:
         import socket
-    line = socket.socket(socket.AF_INET if address else socket.AF_UNIX, socket.SOCK_STREAM)
+    connection = socket.socket(socket.AF_INET if address else socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        line.settimeout(wait_s)
-        line.connect((str(address[0]), int(address[1])) if address else path)
+        connection.settimeout(wait_s)
+        connection.connect((str(address[0]), int(address[1])) if address else path)
         if facts.get("token_file"):
             token = read_regular(facts["token_file"], MAX_ANSWER).decode("ascii")
             hello = hello.copy(token=token)
-        line.sendall(encode(hello) + line_of(event))
+        connection.sendall(encode(hello) + line_of(event))
     except (OSError, ValueError, LookupError, TypeError):
-        line.close()
+        connection.close()
         return None
-    return line
+    return connection
 
 
 def _engine_facts(home):
-    """Return the object in engine.json, which has the engine's address; {} if it cannot be read."""
+    """Return the object in engine.json, which has the engine's address, or {} if it cannot be read."""
     try:
         facts = json.loads(read_regular(home.engine_json, MAX_ANSWER))
     except (OSError, ValueError):

@@ -28,8 +28,8 @@ Call = namedtuple("Call", "home policy event hello now_ns records inject")
 def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
     """Answer the event on `stdin` (bytes): write the text for its host to `stdout`, or nothing.
 
-    `registered` and `event_name` are the names in the registration, or None; `read(kind)` is called when the
-    event was read. Return the reason if the home, and so its journal, cannot be opened; otherwise None.
+    `registered` and `event_name` are the names in the registration, or None; `read(kind)` is called after the
+    event has been read. Return why the home, and so its journal, cannot be opened, or None if it was opened.
     """
     home, session_id, name, answer = None, None, "event", ""
     try:
@@ -43,23 +43,23 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
         if event.kind and session_id is None:
             raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
         if event.kind in events.TOOLS and not event.is_subagent:
-            answer = hosts.answer(event, *events.tool_used(_call(home, event, env, clock())))
+            answer = hosts.answer(event, *events.tool_used(_call_for(home, event, env, clock())))
         elif event.kind and not event.is_subagent:
             loaded = _load_patterns(home)
-            answer = hosts.answer(event, *events.HANDLERS[event.kind](_call(home, event, env, clock())))
+            answer = hosts.answer(event, *events.HANDLERS[event.kind](_call_for(home, event, env, clock())))
             if patterns.count() > loaded:
                 _store_patterns(home)
     except ScrubjayError as error:
         if home is None:
             return str(error)
         journal.note(home, name, session_id, str(error))
-    except Exception as error:  # the outermost edge: our errors must not disturb an assistant
+    except Exception as error:  # nothing catches it after this: our errors must not disturb an assistant
         journal.note(home, name, session_id, journal.place_of(error))
     stdout.write(answer)
     return None
 
 
-def _call(home, event, env, now_ns):
+def _call_for(home, event, env, now_ns):
     policy = _policy(home)
     is_hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
     scope_setting = env.get("SCRUBJAY_SCOPE", "")
@@ -68,7 +68,7 @@ def _call(home, event, env, now_ns):
         and scope_setting.isascii()
         and all(letter.isalnum() or letter in "_.:-" for letter in scope_setting)
     )
-    # What is said in another project belongs to that project, as in an import.
+    # As in an import, a turn belongs to the project in whose folder it was said.
     scope = scope_setting if is_valid else scopes.project_of(home, event.cwd, event.project_dir)[1]
     scope = scope or scopes.scope_of(home, event.project_dir)
     if scope is None:
@@ -86,7 +86,7 @@ def _call(home, event, env, now_ns):
 
 
 def _policy(home):
-    """Return the user's policy; the default for a home without one."""
+    """Return the user's policy, or the default policy if the home has none."""
     try:
         return capture.policy(capture.read(home))
     except FileNotFoundError:
@@ -117,7 +117,7 @@ def _store_patterns(home):
 
 
 def _payload(stdin):
-    """Read the event until its JSON is complete: some hosts never close the pipe."""
+    """Read the event only until its JSON is complete, because some hosts never close the pipe."""
     raw, payload = b"", None
     while payload is None and len(raw) <= MAX_STDIN and (piece := stdin.read1(PIECE)):
         raw += piece

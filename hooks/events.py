@@ -1,7 +1,7 @@
 """Handles each event: writes it to the spool, redacted, and returns recalled text.
 
-The engine pairs prompts with answers (`engine/background/pairing`). A hook knows only its own event, and if
-the session's last prompt may be recorded, because an answer may be recorded only with its prompt.
+The engine pairs prompts with answers (`engine/background/pairing`). A hook knows only its own event, and
+whether the session's last prompt may be recorded: an answer is recorded only if its prompt may be.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scrubjay.redaction.redact import redact
 INJECT_S = 0.2  # how long a prompt or a start waits for recalled text
 MAX_QUERY = 10_000  # characters (models.requests.Query)
 EDGE = 4096  # characters; no secret is longer, so a secret at the cut begins within the last EDGE characters
-TAIL = 8 * 1024 * 1024  # bytes of a transcript, read in 0.1 s while the host waits
+TAIL = 8 * 1024 * 1024  # bytes that are read from a transcript's end; the host waits 0.1 s for them
 HIDDEN = "hidden"  # a file in a session's folder; it exists if the last prompt may not be recorded
 Shown = namedtuple("Shown", "text message")
 """The text that a hook shows to the model, and a line for the user."""
@@ -31,13 +31,13 @@ def prompt_submitted(call):
     if not hosts.has_prompt(event):
         turn = _last_turn(event)
         if turn and (turn["assistant"] or turn["tools"]):
-            return NOTHING  # a later call of the model for a prompt that is in the spool
+            return NOTHING  # the model is called again for a prompt that is already in the spool
         event = event._replace(prompt="\n\n".join(turn["prompts"]) if turn else None)
     text, redacted = _clean(event.prompt) if hosts.is_from_user(event) else (None, 0)
     folder = spool.session_folder(call.home, event.session_id)
     shows_opening = event.opens == "prompt" and not os.path.isdir(folder)
     if event.prompt or hosts.has_prompt(event):
-        _mark(call, folder)
+        _note_if_hidden(call, folder)
         _spool(call, prompt=text, redacted_prompt=redacted)
     if shows_opening and call.inject != "off":
         return _opening(call)
@@ -52,9 +52,9 @@ def answered(call):
     if os.path.exists(os.path.join(spool.session_folder(call.home, event.session_id), HIDDEN)):
         call = call._replace(records=False)
     # Gemini CLI sends the prompt with the answer.
-    prompt, in_prompt = _clean(event.prompt) if event.prompt and hosts.is_from_user(event) else (None, 0)
-    answer, in_answer = _clean(event.answer)
-    _spool(call, prompt=prompt, redacted_prompt=in_prompt, answer=answer, redacted_answer=in_answer)
+    prompt, prompt_secrets = _clean(event.prompt) if event.prompt and hosts.is_from_user(event) else (None, 0)
+    answer, answer_secrets = _clean(event.answer)
+    _spool(call, prompt=prompt, redacted_prompt=prompt_secrets, answer=answer, redacted_answer=answer_secrets)
     return NOTHING
 
 
@@ -107,18 +107,18 @@ def _spool(call, **texts):
         engine_line.tell(call.home, call.hello, {"event": "drain"})
 
 
-def _mark(call, folder):
+def _note_if_hidden(call, folder):
     """Note in the session's folder if its last prompt may not be recorded."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    mark = os.path.join(folder, HIDDEN)
+    hidden_file = os.path.join(folder, HIDDEN)
     if call.records:
-        spool.remove([mark])
+        spool.remove([hidden_file])
     else:
-        spool.durable_write(call.home, mark, b"")
+        spool.durable_write(call.home, hidden_file, b"")
 
 
 def _last_turn(event):
-    """Return the last turn of the transcript, not redacted; None if it cannot be read."""
+    """Return the transcript's last turn, not redacted, or None if the transcript cannot be read."""
     if not event.transcript_path:
         return None
     from scrubjay.home.files import last_lines
@@ -144,13 +144,13 @@ def _opening(call):
 
 
 def _recalled(call, request):
-    """Return the engine's answer to a request; {} without an engine, or if it takes too long."""
+    """Return the engine's answer to a request, or {} if no engine answers in time."""
     request = dict(request, session_id=call.event.session_id, max_bytes=hosts.MAX_INJECTION)
     return engine_line.ask(call.home, call.hello, request, "text", INJECT_S) or {}
 
 
-def _shown(call, by, recalled):
-    """Return recalled text with a line about an opening for the user, and note the number of tokens."""
+def _shown(call, occasion, recalled):
+    """Return recalled text, with a line for the user if it is an opening, and note its number of tokens."""
     text = recalled["text"] if isinstance(recalled.get("text"), str) else ""
     if not text.strip():
         return NOTHING
@@ -158,12 +158,14 @@ def _shown(call, by, recalled):
 
     tokens = given.tokens_of(text)
     counts = [recalled[name] if type(recalled.get(name)) is int else 0 for name in ("sessions", "facts")]
-    if by == "opening" and given.is_withheld(call.event.session_id, call.policy.effect):
-        by = given.WITHHELD
-    given.note(call.home, call.now_ns / 1e9, by, call.hello.scope, tokens, call.event.session_id, *counts)
-    if by == given.WITHHELD:
+    if occasion == "opening" and given.is_withheld(call.event.session_id, call.policy.effect):
+        occasion = given.WITHHELD
+    given.note(
+        call.home, call.now_ns / 1e9, occasion, call.hello.scope, tokens, call.event.session_id, *counts
+    )
+    if occasion == given.WITHHELD:
         return NOTHING
-    if not any(counts) or by != "opening" or not hosts.begins(call.event):
+    if not any(counts) or occasion != "opening" or not hosts.begins(call.event):
         return Shown(text, "")
     names = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(counts, ("session", "fact"))]
     return Shown(text, f"Scrubjay: {', '.join(names)} ({tokens} tokens)")

@@ -25,14 +25,14 @@ Event = namedtuple(
     "kind name host session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent "
     "opens inputs output",
 )
-"""One event. `kind` is prompt, answer, start or end, before, after or done (of a tool), or None for one that
-is ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a
-session starts; `opens` is the kind of event at which this host shows a session's opening. `inputs` and
-`output` belong to a tool."""
+"""One event. `kind` is prompt, answer, start or end; for a tool before, after or done; None for an
+event that is ignored. `name` is the host's name for it. Texts may be None. `source` is who submitted a
+prompt, or why a session starts; `opens` is the kind of event at which this host shows a session's opening.
+`inputs` and `output` belong to a tool."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
-    """Return the host that runs us, by the first rule of `hosts.json` that applies, else as registered.
+    """Return the host that runs us, from the first rule in `hosts.json` that applies, or the registered host.
 
     A host inherits the variables of another host that starts it in a shell. So most rules with a variable
     also require the field `timestamp`, which Claude Code never sends.
@@ -101,7 +101,7 @@ def is_from_user(event: Event) -> bool:
 
 
 def begins(event: Event) -> bool:
-    """Return True if a session is new; a continued one has already shown its opening."""
+    """Return True if a session is new; a continued session has already shown its opening."""
     return event.source in (None, "startup", "clear", "new")
 
 
@@ -130,8 +130,9 @@ def block(text: str) -> str:
 def answer(event: Event, text: str, message: str = "") -> str:
     """Return the output that makes the host add `text` to the conversation; "" prints nothing.
 
-    `message` is for the user, if the host's row in `hosts.json` has the key `message`, which names the key of
-    the output. The output has only keys that the host knows: Codex drops the context if there is another.
+    `message` is for the user. The entry `message` in the host's row of `hosts.json` names its key in the
+    output; without that entry it is not shown. Codex drops the context if the output has a key that it does
+    not know.
     """
     context = block(text)
     if not context or not takes_context(event):
@@ -167,7 +168,7 @@ def _as_text(context, name):
 
 
 def _tidy_claude(event, payload, env):
-    # agent_type alone is the main thread under another name
+    # a payload with agent_type but without agent_id comes from the main thread, under another name
     return event._replace(is_subagent=bool(payload.get("agent_id")), project_dir=project_dir(env, event.cwd))
 
 
@@ -187,14 +188,14 @@ def _tidy_qwen(event, payload, env):
 
 
 def _tidy_cursor(event, payload, env):
-    """Set the project: hooks run in Cursor's own folder, so a window without a workspace has none."""
+    """Set the project's folder, the user's home if no workspace is open: hooks run in Cursor's own folder."""
     project = _first(payload, "workspace_roots.0") or env.get("CURSOR_PROJECT_DIR") or _user_home(env)
     opens = "start" if _version(_first(payload, "cursor_version")) >= CURSOR_OPENS else "prompt"
     return event._replace(cwd=project, project_dir=project, opens=opens)
 
 
 def _tidy_antigravity(event, payload, env):
-    """Ignore all but a turn's first PreInvocation, one for each call of the model, numbered from 0 or 1."""
+    """Ignore a turn's later PreInvocations: each call of the model sends one, numbered from 0 or 1."""
     folder = _first(payload, "workspacePaths.0") or _user_home(env)  # the hook runs in its own folder
     number = payload.get("invocationNum")
     is_later_call = event.kind == "prompt" and isinstance(number, float) and number > 1
@@ -209,7 +210,7 @@ def _tidy_windsurf(event, payload, env):
 
 
 def _tidy_kiro(event, payload, env):
-    """Find the transcript, <workspace>/<session>/messages.jsonl or cli/<session>.jsonl; payloads lack it."""
+    """Find the transcript: cli/<session>.jsonl or <workspace>/<session>/messages.jsonl; no payload has it."""
     if event.kind != "answer" or event.transcript_path or not _is_plain(event.session_id):
         return event
     sessions = os.path.join(_user_home(env), ".kiro", "sessions")
@@ -238,7 +239,7 @@ _TIDY = {
 
 
 def _first(payload, paths):
-    """Return the first text at one of these paths, separated by spaces; a number in a path is an index."""
+    """Return the first text found at `paths`, which spaces separate; a number in a path is an index."""
     for path in paths.split():
         value = payload
         for key in path.split("."):
@@ -252,7 +253,7 @@ def _first(payload, paths):
 
 
 def _valid_name(value):
-    """Return a name if a record accepts it: 1 to 200 characters, not blank (models.fields.Name)."""
+    """Return a name that a record accepts (models.fields.Name: 1 to 200 characters, not blank), or None."""
     return value if value and value.strip() and len(value) <= 200 else None
 
 

@@ -1,7 +1,7 @@
 """Shows one line before an edit or a command, or after a failed command, if a memory is about exactly that.
 
-An engine has chosen the lines and written them to a file (`home/openings`); without it a hook is silent. A
-session is shown each memory once.
+An engine has chosen the lines and written them to a file (`home/openings`); without that file a hook is
+silent. A session is shown each memory once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scrubjay.home import openings, spool
 from scrubjay.home.given import tokens_of
 
 MOST_TOKENS = 120  # of a line, including the tags around it
-GIVEN = "given"  # a file in a session's folder: the ids of the memories that it was shown
+GIVEN = "given"  # a file in a session's folder, with the ids of the memories that the session was shown
 _MOST_TEXT = 20_000  # characters of an edit or a command that are searched
 _HEAD = "From this user's earlier sessions; it may be outdated."
 _TAGS = 40  # characters of the tags around a text
@@ -47,8 +47,8 @@ def before_tool(event, hints, now):
 def after_tool(event, hints, now):
     """Return the hint about what once fixed the error that a command failed with now, or None.
 
-    Codex does not report whether a command failed. Only the shape of a known error counts, so the report of
-    other hosts is not used either.
+    Codex does not report whether a command failed. So for every host only the output counts: it must have the
+    shape of a known error.
     """
     if not subject(event.inputs)[2] or not hints.get("errors"):
         return None
@@ -61,7 +61,7 @@ def after_tool(event, hints, now):
 
 
 def done_tool(event, hints, now):
-    """Return either hint, for hosts that do not show their model a line before a tool."""
+    """Return the hint of `after_tool` or `before_tool`, for hosts whose model gets no line before a tool."""
     return after_tool(event, hints, now) or before_tool(event, hints, now)
 
 
@@ -103,7 +103,7 @@ def subject(inputs):
 
 
 def _is_file(remembered, path):
-    """Return True if a memory's path is this one, or its end."""
+    """Return True if a remembered path is `path` or the end of it."""
     path, remembered = path.replace("\\", "/"), remembered.replace("\\", "/").lstrip("./")
     return path == remembered or path.endswith(f"/{remembered}")
 
@@ -113,24 +113,24 @@ def _is_path(text):
 
 
 def _has_word(text, word):
-    """Return True if a text contains these words, not as a part of longer ones."""
-    at = text.find(word)
-    while at >= 0:
-        around = text[at - 1 : at] + text[at + len(word) : at + len(word) + 1]
+    """Return True if a text contains `word`, which may be several words, not as a part of longer words."""
+    start = text.find(word)
+    while start >= 0:
+        around = text[start - 1 : start] + text[start + len(word) : start + len(word) + 1]
         if not any(letter.isalnum() or letter in "_-" for letter in around):
             return True
-        at = text.find(word, at + 1)
+        start = text.find(word, start + 1)
     return False
 
 
 def _is_first(folder, record_id):
-    """Return True if a session was not shown this memory before, and note that it is now."""
+    """Return True if this session was not shown this memory yet, and note that it is shown now."""
     path = os.path.join(folder, GIVEN)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
-        return False  # without a note the line would be shown again and again
+        return False  # if it cannot be noted, the line would be shown again and again
     with open(descriptor, "r+", encoding="utf-8") as file:
         if record_id in file.read().split():
             return False

@@ -40,4 +40,4 @@ class EncoderError(ScrubjayError):
 
 
 class SpoolError(ScrubjayError):
-    """An envelope of the spool that cannot be read."""
+    """An envelope in the spool cannot be read."""

@@ -17,8 +17,8 @@ from scrubjay.cli.display import Progress, contents, local, plural, redaction_no
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 
-MAX_LISTED = 5  # ids of records that were not imported
-# From records.exchange, which takes a second to import; a test compares them. The header's limit is in bytes.
+MAX_LISTED = 5  # ids that are listed of records that were not imported
+# Copied from records.exchange, which takes a second to import; a test compares them. MAX_HEADER is in bytes.
 FORMAT, MAX_HEADER = "scrubjay-export", 100_000
 
 
@@ -121,9 +121,9 @@ def _print_imported(counts: dict[str, Any]) -> int:
 
 @contextmanager
 def _private_file(place: Place) -> Iterator[str]:
-    """Yield the path of a new file in the home that is deleted afterwards.
+    """Yield a path in the home for a new file, which is deleted afterwards.
 
-    If the process is killed, the file remains among the spool's drafts, which are swept.
+    If the process is killed, the file remains among the spool's drafts, which are swept later.
     """
     path = os.path.join(place.home.spool_tmp, f"{os.getpid()}-{uuid.uuid4().hex}")
     try:

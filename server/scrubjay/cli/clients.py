@@ -1,6 +1,6 @@
 """Finds the hosts on this machine that have our servers and hooks.
 
-It reads only the files that the table of hosts names; a missing file registers nothing.
+It reads only the files that the table of hosts names; a missing file counts as empty.
 """
 
 import os
@@ -31,7 +31,7 @@ class Hooks(NamedTuple):
     host: Host
     file: str
     handlers: dict[str, list[dict[str, Any]]]
-    disabled: bool  # disableAllHooks
+    disabled: bool  # by disableAllHooks in this file
 
 
 class Clients(NamedTuple):
@@ -67,7 +67,7 @@ class Clients(NamedTuple):
 
 
 def find_clients(env: Mapping[str, str], cwd: str) -> Clients:
-    """Read the files of this user and of the project in `cwd`; a user without a home folder has none."""
+    """Return what this user and the project in `cwd` have; a user without a home folder has nothing."""
     try:
         machine = this_machine(env)
     except HomeError:
@@ -81,8 +81,8 @@ def find_clients(env: Mapping[str, str], cwd: str) -> Clients:
         if file not in contents:
             contents[file] = _content(file, file_format, clients.unreadable)
         if isinstance(contents[file], dict):
-            _add(clients, host, file, contents[file])
-        elif contents[file]:  # a plugin
+            _add_entries(clients, host, file, contents[file])
+        elif contents[file]:  # the file of a plugin
             clients.hooks.append(Hooks(host, file, {}, False))
     return clients
 
@@ -90,9 +90,9 @@ def find_clients(env: Mapping[str, str], cwd: str) -> Clients:
 def _files(
     machine: Machine, cwd: str, installed: Mapping[str, str]
 ) -> Iterator[tuple[Host, str, Format | None]]:
-    """Yield each file of every host once, with its format; None for a plugin's.
+    """Yield the files of every host, each with its format, which is None for a plugin's file.
 
-    A file that belongs to another host counts only if this host is installed.
+    A file that was yielded for an earlier host is yielded again only for an installed host.
     """
     seen_files: set[str] = set()
     for host in HOSTS:
@@ -110,6 +110,7 @@ def _files(
 
 
 def _content(file: str, file_format: Format | None, unreadable: list[str]) -> Any:
+    """Return what a file contains; for a plugin's file, which has no format, True if it contains anything."""
     try:
         content = read(file)
         return bool(content) if file_format is None else parsed(content, file_format, file)
@@ -118,7 +119,7 @@ def _content(file: str, file_format: Format | None, unreadable: list[str]) -> An
         return {}
 
 
-def _add(clients: Clients, host: Host, file: str, content: dict[str, Any]) -> None:
+def _add_entries(clients: Clients, host: Host, file: str, content: dict[str, Any]) -> None:
     handlers: dict[str, list[dict[str, Any]]] = {}
     for key_path in reversed(list(ours(content))):
         value = at(content, key_path)
@@ -138,7 +139,7 @@ def _add_server(clients: Clients, host: Host, file: str, entry: dict[str, Any]) 
 
 
 def _event(content: Any, key_path: tuple[str | int, ...]) -> str:
-    """Return the event of a handler: the last name on the path to it, or next to it."""
+    """Return a handler's event: the last name on its path, or else the `trigger` next to it."""
     names = [key for key in key_path if isinstance(key, str) and key not in _NOT_EVENTS]
     parent = at(content, key_path[:-1])
     return names[-1] if names else str(parent.get("trigger", "")) if isinstance(parent, dict) else ""

@@ -37,7 +37,7 @@ class Place:
 
     @property
     def named_root(self) -> str | None:
-        """The home's path if the environment names it; None for the default one."""
+        """The home's path if the environment names it, or None for the default home."""
         return os.path.abspath(self.root) if self.env.get("SCRUBJAY_HOME") else None
 
     def path(self, typed: str) -> str:
@@ -155,10 +155,10 @@ def within(scope: str) -> str:
 
 
 def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
-    """Return the scope that the user typed, by its name or by a display name that only one has.
+    """Return the scope that the user typed, by its name or by a display name that no other scope has.
 
     Raises:
-        InputError: it is unknown and not `may_be_new`, one has a similar name, or several match.
+        InputError: the scope is unknown and not `may_be_new`, another has a similar name, or several match.
     """
     names = {entry["scope"] for entry in list_scopes(place.home)}
     if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
@@ -170,7 +170,7 @@ def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
 def existing_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
     """Return the absolute path of an existing folder.
 
-    With `may_be_gone`, also accept the absolute path of a missing folder, unless an existing one is similar.
+    With `may_be_gone`, also accept the absolute path of a missing folder, unless a folder has a similar name.
 
     Raises:
         InputError: the folder does not exist.
@@ -186,14 +186,14 @@ def existing_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> s
 
 
 def how_to_switch_on(settings: Settings) -> str:
-    """Return how to switch capture on; "" if it is on."""
+    """Return how to switch capture on, or "" if it is on."""
     if settings.paused:
         return "`scrubjay resume` ends the pause."
     return "`scrubjay config capture all` turns capture on." if settings.capture == "off" else ""
 
 
 def confirm(question: str, *, default: bool) -> bool:
-    """Return the user's answer at the terminal."""
+    """Ask the user at the terminal, and return True for yes."""
     try:
         answer = input(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
     except EOFError:

@@ -39,7 +39,7 @@ def config(place: Place, options: argparse.Namespace) -> None:
     else:
         settings = load(place.home.config)
         if not hasattr(settings, options.key):
-            parsed(options.key, "")  # refuses, naming the nearest key
+            parsed(options.key, "")  # raises an error that names the nearest key
         print(typed(getattr(settings, options.key)))
 
 

@@ -44,7 +44,7 @@ QUESTIONS: tuple[str, ...] = tuple(_SCRIPT["questions"])
 @command(flag("--keep", "keep the demo's home, to explore it with other commands"))
 def demo(place: Place, options: argparse.Namespace) -> int:
     """See it work: a recorded session, three questions, their answers."""
-    import asyncio  # takes 30 ms, only for this command
+    import asyncio  # takes 30 ms, and only this command needs it
 
     started = time.perf_counter()
     folder = tempfile.mkdtemp(prefix="scrubjay-demo-")
@@ -98,12 +98,12 @@ def _record(env: Mapping[str, str], project: str) -> None:
 
 
 def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
-    """Run a hook and return its seconds; a busy machine may repeat it, because it records nothing twice."""
+    """Run a hook, again if the machine is busy, and return its seconds; it never records a turn twice."""
     return _repeat(lambda: run_hook(event, payload, env, project, hook_command("claude-code")))
 
 
 def _repeat(work: Callable[[], T]) -> T:
-    """Do some work, which must be safe to repeat, again while the machine is too busy for it."""
+    """Do some work, again if the machine was too busy for it; the work must be safe to repeat."""
     for _ in range(TRIES - 1):
         with contextlib.suppress(EngineError):
             return work()
@@ -121,14 +121,14 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
     try:
         async with Client(server, mode="legacy") as client:
             tools = (await client.list_tools()).tools
-            delay = f"were answered after {_ms(started)}; the engine had to start"
+            delay = f"were answered after {_ms_since(started)}; the engine had to start"
             print(f"   initialize and tools/list ({len(tools)} tools) {delay}.\n")
             print("3. It asks three questions, each for the best turn and its two neighbours.\n")
             for question in QUESTIONS:
                 asked_at = time.perf_counter()
                 answer = await _search(client, question)
                 loading = " (the engine was still loading its model and its store)"
-                print(f'   "{question}"   {_ms(asked_at)}{loading if question is QUESTIONS[0] else ""}')
+                print(f'   "{question}"   {_ms_since(asked_at)}{loading if question is QUESTIONS[0] else ""}')
                 _show(answer)
                 answered_count += bool(answer["results"])
     except (ExceptionGroup, MCPError, OSError, EngineError) as error:  # `except*` would raise a group again
@@ -137,7 +137,7 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
 
 
 def innermost(error: Exception) -> str:
-    """Return the first exception in a group that is not itself a group.
+    """Return the message of the first exception in a group that is not itself a group.
 
     >>> innermost(ExceptionGroup("unhandled errors in a TaskGroup", [OSError("no such file")]))
     'no such file'
@@ -148,7 +148,7 @@ def innermost(error: Exception) -> str:
 
 
 async def _search(client: Client, question: str) -> dict[str, Any]:
-    """Ask one question; repeat it if a busy engine refuses, because a search changes nothing."""
+    """Ask one question; repeat it while a busy engine refuses, because a search changes nothing."""
     import asyncio
 
     from mcp import MCPError
@@ -182,5 +182,5 @@ def _show(answer: dict[str, Any]) -> None:
     print()
 
 
-def _ms(since: float) -> str:
+def _ms_since(since: float) -> str:
     return f"{(time.perf_counter() - since) * 1000:.0f} ms"

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 WIDTH = 30  # characters of the progress bar
-NARROW = 80  # characters of a terminal below which lists leave out the time and the project
+NARROW = 80  # on a terminal with fewer columns, lists leave out the time and the project
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
 LEAST_SECONDS = 1.0  # of work before the remaining time is estimated
 
 
 def size(count: float) -> str:
-    """Return bytes in the unit that makes them shortest.
+    """Return a number of bytes in the unit that makes it shortest.
 
     >>> size(999), size(1_234_567), size(10_000_000_000)
     ('999 B', '1.2 MB', '10 GB')
@@ -68,7 +68,7 @@ def redaction_notice(secrets: int) -> list[str]:
 
 
 def line_width(max_width: int | None = 110) -> int | None:
-    """Return the characters of a terminal's line, at most `max_width`; None outside a terminal."""
+    """Return how many characters a terminal's line has, at most `max_width`, or None without a terminal."""
     if not sys.stdout.isatty():
         return None
     from shutil import get_terminal_size  # takes 3 ms, only needed here
@@ -144,7 +144,7 @@ def degraded_note(answer: Mapping[str, Any]) -> list[str]:
     return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
 
 
-# What is coloured on a terminal, except in the text of a record: patterns with the codes of their colours.
+# Patterns of what a terminal shows in colour, except in a record's text, and the codes of their colours.
 _COLOURS = (
     (r"^\S[^:]*:(?= {2,})|^--- \S+|^Facts:", "1"),
     (r"\b(?:mem|turn|doc)_[0-9a-f]{8,24}\b|(?<= )[\w.-]+/\d+(?=  )|(?<=  )[0-9a-f]{8}(?=  )", "36"),
@@ -152,7 +152,7 @@ _COLOURS = (
     (r"(?<= )#[\w.-]+", "32"),
     (rf"^(?:Note:|{DOUBTFUL}).*", "33"),
 )
-# The beginning of a line of a record's text; a line of the profile has a date there.
+# The beginning of a line of a record's text; at this place a line of the profile has a date.
 _TEXT = r" {6}(?! {3}\d{4}-)"
 
 

@@ -68,14 +68,14 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
 
 
 def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
-    """Yield all findings, so that each check comes after those it depends on."""
+    """Yield all findings; each check comes after the checks that it depends on."""
     from importlib.metadata import version  # takes 20 ms
 
     python = f"Python {sys.version.split()[0]}, lancedb {version('lancedb')}, mcp {version('mcp')}"
     yield ok("versions", f"scrubjay {VERSION}, {python}.")
     home_findings = list(guarded("home", home, place))
     yield from home_findings
-    has_engine = False  # wait for a frozen engine only once
+    has_engine = False  # if the engine is frozen, it is not waited for again at the end
     checks: dict[str, Callable[[Place], Findings]] = {
         "files": partial(files, mend=mend),
         "settings": settings,
@@ -92,7 +92,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
 
 
 def left_to_do(place: Place, clients: Clients) -> str:
-    """Return what the user has to do before turns are captured; "" if they are captured."""
+    """Return what the user has to do before turns are captured, or "" if turns are captured already."""
     arrived = arrivals(place) or {}
     hooked_hosts = [host for host in HOSTS if host.name in clients.hooked]
     if advice := how_to_switch_on(load(place.home.config)):
@@ -109,7 +109,7 @@ def left_to_do(place: Place, clients: Clients) -> str:
 
 
 def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
-    """Yield the findings of a check, with an exception as one of them."""
+    """Yield the findings of a check; an exception becomes one of them."""
     try:
         yield from check(place)
     except ScrubjayError as error:
@@ -207,7 +207,7 @@ def engine(place: Place, clients: Clients, *, mend: bool) -> Findings:
 
 
 def http(place: Place) -> Findings:
-    """Report the HTTP address and keys. Raises HomeError if the keys cannot be read: all are refused then."""
+    """Report the HTTP address and keys. Raises HomeError if the keys are unreadable; then all are refused."""
     if url := engine_facts(place.home).get("http"):
         yield ok("http", f"{url} is served, with MCP at {url}/mcp.")
     if keys := tokens.load(place.home):
@@ -215,7 +215,7 @@ def http(place: Place) -> Findings:
 
 
 def mended(deleted: int, aside: str | None) -> Finding:
-    """Return the finding about deleted records: a problem if any, because a backup may have them."""
+    """Return the finding about a repair. Deleted records are a problem, because a backup may have them."""
     baseline = "the remaining files are now the baseline, and the index is being rebuilt."
     message = f"Deleted {plural(deleted, 'record')} that could not be read; {baseline}"
     old_store = f"The store as it was before is in {aside}; delete it when you no longer need it."
@@ -303,12 +303,12 @@ def round_trip(place: Place, clients: Clients) -> Findings:
             command = clients.hook("claude-code", event) or hook_command("claude-code")
             payload = {"session_id": session, "prompt_id": session, **text}
             hook_seconds.append(run_hook(event, payload, env, place.cwd, command))
-        yield _recall(place, session, question, hook_seconds)
+        yield _recall_finding(place, session, question, hook_seconds)
     finally:
         shutil.rmtree(os.path.join(place.home.prompts, session), ignore_errors=True)
 
 
-def _recall(place: Place, session: str, question: str, hook_seconds: list[float]) -> Finding:
+def _recall_finding(place: Place, session: str, question: str, hook_seconds: list[float]) -> Finding:
     with call_engine(place, scope=SCOPE) as engine:
         started = time.perf_counter()
         hits = engine.call("search", {"query": question, "session_id": session, "scope": SCOPE})["results"]

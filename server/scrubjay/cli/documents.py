@@ -35,8 +35,8 @@ PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard i
 MAX_INPUT = 50 * 1024 * 1024  # bytes of standard input
 MAX_SKIPPED = 5  # hidden folders that are listed
 MAX_FAILED = 10  # unreadable files that are listed
-LISTENS_MS = 500  # before listening begins, and the longest delay of Ctrl-C
-QUIET_MS = 400  # after the last change of a burst: editors write a file in steps, git hundreds at once
+LISTENS_MS = 500  # after this time listening has begun; Ctrl-C is noticed within it
+QUIET_MS = 400  # pause that ends a burst of changes: editors write a file in steps, git hundreds of files
 
 
 @command(
@@ -70,13 +70,13 @@ def index(place: Place, options: argparse.Namespace) -> int:
     if options.watch:
         for number, _ in enumerate(changes(paths)):
             _follow(place, paths, options)
-            if number == 0:  # now changes from before listening began are done
+            if number == 0:  # changes from before listening began are indexed now
                 print("Watching; Ctrl-C ends it.", flush=True)
     return 1 if any(failed["path"] in paths for failed in result.get("failed", ())) else 0
 
 
 def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> None:
-    """Index changes; if the engine stops meanwhile, use another one."""
+    """Index changes; if the engine stops meanwhile, use another engine."""
     for is_last in (False, True):
         try:
             with call_engine(place, scope=options.scope) as engine:
@@ -98,7 +98,7 @@ def _index(
 
 
 def _print_skipped(folders: Sequence[str], paths: Sequence[str]) -> None:
-    """List the hidden folders that were skipped; for a single root, relative to it."""
+    """List the hidden folders that were skipped; if there is a single root, relative to it."""
     if not folders:
         return
     root = os.path.join(paths[0], "") if len(paths) == 1 else ""
@@ -134,7 +134,7 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
     text = read(data, options.title or "standard input")
     document = drop_none(content=text.text, type=text.kind, title=text.title, metadata=text.metadata)
     if options.title:
-        custom_id = f"stdin:{options.title}"[:200]  # the same title replaces it
+        custom_id = f"stdin:{options.title}"[:200]  # a later text with this title replaces it
         document |= {"title": options.title, "custom_id": custom_id}
     with call_engine(place, scope=options.scope) as engine:
         added = engine.call("add_document", document)

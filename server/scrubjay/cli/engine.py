@@ -58,7 +58,7 @@ def serve(place: Place, options: argparse.Namespace) -> int:
 
 
 def _http_options(options: argparse.Namespace) -> Options | None:
-    """Return the options of the HTTP interface, or None if it is not to be served.
+    """Return the options of the HTTP interface, or None if HTTP is not to be served.
 
     Raises:
         InputError: an option is invalid, or needs --http.
@@ -103,7 +103,7 @@ def stop(place: Place, options: argparse.Namespace) -> None:
 
 
 def finish(place: Place) -> bool:
-    """Ask the engine to finish and wait until it has; return False if none is running.
+    """Ask the engine to finish and wait until it has; return False if no engine is running.
 
     Raises:
         EngineError: the engine is still running after STOP_SECONDS.

@@ -187,7 +187,7 @@ def _why_lines(answer: Mapping[str, Any], width: int) -> Iterator[str]:
 def commit_lines(answer: Mapping[str, Any], width: int | None) -> Iterator[str]:
     """Yield the lines about commits that may answer."""
     for commit in answer.get("commits", ()):
-        yield from _entry(commit, "   ", "a commit that may answer", width)
+        yield from _hit_lines(commit, "   ", "a commit that may answer", width)
 
 
 def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
@@ -221,7 +221,7 @@ def _profile_lines(answer: dict[str, Any], width: int) -> Iterator[str]:
     yield f"{count} of {answer['total']} facts in {scope_name}, about {plural(answer['spent'], 'token')}."
 
 
-WIDTH = 100  # characters of a linked record
+WIDTH = 100  # characters that are shown of a linked record
 _NAMES = {"turn": "turn", "memory": "fact", "document": "document"}
 _DATES = {
     "started_at": "said",
@@ -246,11 +246,11 @@ def record_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name + ':':<18}{text}"
     if answer.get("parents"):
         yield f"It {record.get('relation', 'comes of')}:"
-        yield from map(_link, answer["parents"])
+        yield from map(_link_line, answer["parents"])
     if answer.get("children"):
         yield "Of it came:"
         for relation, hit in zip(answer.get("relations", ()), answer["children"], strict=True):
-            yield _link(hit, f"{relation}: ")
+            yield _link_line(hit, f"{relation}: ")
     for name in _TEXTS:
         if record.get(name):
             yield f"\n--- {record.get('role') or name if name == 'text' else name}"
@@ -288,11 +288,11 @@ def _fields(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tu
 
 def _recalled(record: Mapping[str, Any]) -> str:
     if not (count := record.get("access_count", 0)):
-        return "never"  # last_accessed_at is then the date of its recording
+        return "never"  # `last_accessed_at` is the date of its recording in this case
     return f"{plural(count, 'time')}, last {local(record['last_accessed_at']):%Y-%m-%d %H:%M:%S}"
 
 
-def _link(hit: Mapping[str, Any], relation: str = "") -> str:
+def _link_line(hit: Mapping[str, Any], relation: str = "") -> str:
     return f"  {_id(hit)}  {local(hit['date']):%Y-%m-%d}  {relation}{summary_line(hit, WIDTH)}"
 
 
@@ -309,14 +309,14 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
     if answer["confidence"] == "weak":
         yield DOUBTFUL
     for rank, hit in enumerate(hits, 1):
-        yield from _entry(hit, f"{rank:>3}", f"score {hit['score']:.2f}", width)
+        yield from _hit_lines(hit, f"{rank:>3}", f"score {hit['score']:.2f}", width)
         turns = [each for each in related if each["reason"] == "window" and _nearest(each, hits) == hit["id"]]
         for turn in turns:
             related.remove(turn)
-            yield from _entry(turn, "   ", "next to it", width)
+            yield from _hit_lines(turn, "   ", "next to it", width)
     for record in related:
         tie = _TIES.get(record["reason"])
-        yield from _entry(record, "   ", tie.format(record["via"]) if tie else "related", width)
+        yield from _hit_lines(record, "   ", tie.format(record["via"]) if tie else "related", width)
     omitted = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""
     cost = plural(answer["tokens"]["spent"], "token")
     yield f"\n{plural(answer['total'], 'hit')}, about {cost}, {answer['timing']:.0f} ms{omitted}."
@@ -333,13 +333,13 @@ def _nearest(turn: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
     return str(nearest["id"])
 
 
-def _entry(hit: dict[str, Any], mark: str, reason: str, width: int | None) -> Iterator[str]:
+def _hit_lines(hit: dict[str, Any], mark: str, reason: str, width: int | None) -> Iterator[str]:
     date = local(hit["date"])
     parts = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
     parts += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
     parts += [f"#{tag}" for tag in hit.get("tags", ())]
     parts += ["(part)"] if hit.get("truncated") else []
-    yield f"{mark} {'  '.join([*parts, *_state(hit)])}  {reason}"
+    yield f"{mark} {'  '.join([*parts, *_remarks(hit)])}  {reason}"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
         pieces = wrap_text(line, width - len(INDENT)) if width else [line]
         yield from (f"{INDENT}{part}".rstrip() for part in pieces)
@@ -353,7 +353,7 @@ def _entry(hit: dict[str, Any], mark: str, reason: str, width: int | None) -> It
         yield from (f"{INDENT}{line}" for line in reasons(hit["explain"], hit["score"]))
 
 
-def _state(hit: dict[str, Any]) -> Iterator[str]:
+def _remarks(hit: dict[str, Any]) -> Iterator[str]:
     """Yield remarks on a hit that was replaced, contradicted, amended, marked, noted or forgotten."""
     if "replaced_by" in hit:
         newer = short_id("memory", hit["replaced_by"])
@@ -390,14 +390,16 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     yield f"ranked  {parts or 'nothing'} = {total}"
     ranking = explain["score_parts"]["ranking"]["value"]
     chance = f"a chance of {explain['chance']:.2f} that the answer is among the first"
-    yield f"judged  {chance}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
+    yield f"judged  {chance}; ranking {ranking:.3f}{_bounds_note(*explain['bounds'])}"
     score_parts = explain["score_parts"].items()
-    terms = " + ".join(f"{part['weight']:g} * {_part(name, part['value'])}" for name, part in score_parts)
+    terms = " + ".join(
+        f"{part['weight']:g} * {_score_part_text(name, part['value'])}" for name, part in score_parts
+    )
     weights = sum(part["weight"] for _, part in score_parts)
     yield f"weighed ({terms}) / {weights:g} = {score:.3f}"
 
 
-def _part(name: str, value: float) -> str:
+def _score_part_text(name: str, value: float) -> str:
     return f"importance {value * 10:g}/10" if name == "importance" else f"{name} {value:.3f}"
 
 
@@ -405,7 +407,7 @@ def _found_by(name: str, unit: str, hit: dict[str, Any] | None) -> str:
     return f"by {name} at rank {hit['rank']} ({unit} {hit['value']:.3f})" if hit else f"not by {name}"
 
 
-def _quoted(low: float, high: float) -> str:
+def _bounds_note(low: float, high: float) -> str:
     if (low, high) == (0, 1):
         return ""
     return f", at least {low:g} as it is quoted" if low else f", below {high:g} because another is quoted"

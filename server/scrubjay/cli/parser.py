@@ -51,7 +51,7 @@ SYNONYMS = {
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Run one command; exit code 0: done, 1: refused or with problems, 2: not understood."""
+    """Run one command; return 0 if it is done, 1 if refused or with problems, 2 if not understood."""
     names = [*LISTED, "help", "--help", "--version"]
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
@@ -131,13 +131,13 @@ def _wrapped_page(text: str, width: int) -> str:
 
 
 def suggest_name(typed: str, names: Collection[str]) -> str:
-    """Return a question that suggests a name with a similar meaning or spelling; "" without one."""
+    """Return a question that suggests a name with a similar meaning or spelling, or ""."""
     synonyms = [name for name in SYNONYMS.get(typed, ()) if name in names]
     return f" Did you mean {synonyms[0]}?" if synonyms else nearest(typed, names)
 
 
 def build_parser(on_action: OnAction = id) -> argparse.ArgumentParser:
-    """Return the parser of all commands; a parsed line has its `command`."""
+    """Return the parser of all commands; a parsed command line has the attribute `command`."""
     parser = argparse.ArgumentParser(prog="scrubjay")
     parser.add_argument("--version", action="store_true")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
@@ -151,7 +151,7 @@ def build_parser(on_action: OnAction = id) -> argparse.ArgumentParser:
 def command_parser(
     command: Command, parser: argparse.ArgumentParser, on_action: OnAction = id
 ) -> argparse.ArgumentParser:
-    """Return this parser with the arguments of one command; `on_action` is called with each argument."""
+    """Add a command's arguments to this parser, call `on_action` with each, and return the parser."""
     parser.description, names, typed = command.summary, list[str](), dict[str, str]()
     for argument in command.arguments:
         alternatives = (argument,) if isinstance(argument, Argument) else argument

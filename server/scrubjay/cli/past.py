@@ -62,13 +62,13 @@ FOREIGN = (
     "Most of this is not in English, which the bundled model reads: "
     "`pip install 'scrubjay[multilingual]'`, then `scrubjay config model multilingual`."
 )
-# The errors of a damaged store, or of one of another version: a missing column is a lookup error.
+# The errors of a store that is damaged or has another version; a missing column is a LookupError.
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
 
-# Where the engine's answer is counted, and the item to hand to the engine.
+# An item for the engine, after the tally that counts the engine's answer about it.
 _Pair = tuple[Tally, dict[str, Any]]
 
-# The engine's methods that take in a batch.
+# The engine's methods that import a batch.
 METHODS = {"sessions": "record_sessions", "facts": "import_facts", "memories": "import_memories"}
 
 
@@ -107,7 +107,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
         "hidden": importer.hidden,
         "unreadable": importer.unreadable,
     }
-    report = [*_report(tallies, importer, options, histories)]
+    report = [*_report_lines(tallies, importer, options, histories)]
     if importer.is_mostly_foreign and load(place.home.config).model == BUNDLED:
         report.append(FOREIGN)
     print_answer(answer, report, as_json=options.json)
@@ -128,9 +128,9 @@ class _Importer:
         self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
         self._now = datetime.now().timestamp()
         self._batch: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
-        self._weight = 0.0  # of the batch; 1 is full
+        self._weight = 0.0  # how full the batch is; at 1 it is sent
         self._redacted = 0
-        self._read = self._foreign = 0  # turns and facts read, and those of them not in English
+        self._read = self._foreign = 0  # how many turns and facts were read, and how many were foreign
 
     @property
     def is_mostly_foreign(self) -> bool:
@@ -144,9 +144,9 @@ class _Importer:
         items: list[Stored] = []
         for history in histories:
             for place in places or history.places(machine):
-                for path, at in files_below(place, history.fits, history.deep):
+                for path, changed_at in files_below(place, history.fits, history.deep):
                     try:
-                        items += history.stored(disk, path, at)
+                        items += history.stored(disk, path, changed_at)
                     except _Unreadable as error:
                         self.unreadable[path] = _reason(error)
         return sorted(items, key=lambda stored: stored.at, reverse=True)
@@ -216,9 +216,9 @@ class _Importer:
         batch, self._batch, self._weight = self._batch, {noun: [] for noun in METHODS}, 0.0
         for noun, pairs in batch.items():
             if pairs:
-                self._hand_over(engine, noun, pairs)
+                self._send_batch(engine, noun, pairs)
 
-    def _hand_over(self, engine: EngineClient, noun: str, pairs: list[_Pair]) -> None:
+    def _send_batch(self, engine: EngineClient, noun: str, pairs: list[_Pair]) -> None:
         """Send a batch to the engine; on refusal, bisect to isolate the bad item."""
         try:
             extra = {"machine": THIS_MACHINE} if noun == "memories" else {}
@@ -226,7 +226,7 @@ class _Importer:
         except InputError as error:
             half = len(pairs) // 2
             for part in (pairs[:half], pairs[half:]) if half else ():
-                self._hand_over(engine, noun, part)
+                self._send_batch(engine, noun, part)
             if not half:
                 ((tally, item),) = pairs
                 name = str(item.get("session_id") or item.get("id"))[:80]
@@ -284,13 +284,15 @@ class _Importer:
                 self._redacted = 0
                 self._add("sessions", tally, item, len(part), sum(map(size_of, part)))
 
-    def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, KeptTurn]]:
-        """Yield each turn to be recorded with the tally of its project."""
+    def _turns(
+        self, session_id: str, session: Session, changed_at: float
+    ) -> Iterator[tuple[Tally, KeptTurn]]:
+        """Yield each turn with the tally of its project."""
         wishes = wishes_of(self._place.home, self._policy, session_id)
         wishes = wishes._replace(since=0.0, is_elsewhere=session.host in ON_THE_WEB)
         first_folder = next((folder for turn in session.turns for folder in turn["folders"]), None)
         folder, turns = session.folder, with_keys(session_id, session.turns)
-        for turn in kept_turns(session_id, turns, folder, wishes, at, self._now, self._clean):
+        for turn in kept_turns(session_id, turns, folder, wishes, changed_at, self._now, self._clean):
             yield self._tally(session.host, turn.folder, session.host, session.folder or first_folder), turn
 
     def _clean(self, text: str) -> str:
@@ -346,7 +348,7 @@ class _Importer:
         return self.tallies.setdefault((host, folder), Tally(host, folder, scope, why=why))
 
     def _is_excluded(self, folder: str) -> bool:
-        """Return True if a folder is excluded, or a project known only by name may be."""
+        """Return True if a folder is excluded, or if a project known only by name may be."""
         names = map(os.path.basename, self._policy.excluded)
         return capture.is_excluded(self._policy, folder) or folder in names
 
@@ -403,7 +405,7 @@ def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-def _report(
+def _report_lines(
     tallies: Sequence[Tally],
     importer: _Importer,
     options: argparse.Namespace,

@@ -37,23 +37,24 @@ if TYPE_CHECKING:
     from scrubjay.page.serving import Page
 
 SMALL_ENVIRONMENT = {
-    "LANCEDB_LOG": "error",  # else a warning for each search of a query
+    "LANCEDB_LOG": "error",  # otherwise LanceDB logs a warning for each search of a query
     "LANCE_CPU_THREADS": "2",
     "LANCE_IO_THREADS": "4",
     # Arrow's own allocator keeps 20-45 MB in addition to the C library's.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     # rows read at once; a compaction of 30,000 passages peaks 40-60 MB lower than with 8,192
     "LANCE_DEFAULT_BATCH_SIZE": "512",
-    "OMP_NUM_THREADS": "1",  # one sentence at a time: more threads only compete
+    "OMP_NUM_THREADS": "1",  # sentences are embedded one at a time, so more threads only compete
     "OPENBLAS_NUM_THREADS": "1",
 }
 # Settings of glibc, each with its number in malloc.h and its value.
 GLIBC = {
-    # 20,000 chunks peak at 836 MB with an arena for each thread, at 579 with two, and at 369 with all of the
-    # above.
+    # 20,000 chunks peak at 836 MB with an arena for each thread, at 579 MB with two arenas, and at 369 MB if
+    # all of the above settings are added.
     "MALLOC_ARENA_MAX": (-8, 2),
-    # Bytes from which a block is mapped by itself and returned when it is freed. By default this grows to the
-    # largest freed block, and such blocks leave gaps in the heap: 10,000 turns peak 20 to 50 MB higher.
+    # A block of at least so many bytes is mapped separately, and returned to the system when it is freed. By
+    # default this limit grows to the size of the largest freed block. Then large blocks leave gaps in the
+    # heap, and 10,000 turns peak 20 to 50 MB higher.
     "MALLOC_MMAP_THRESHOLD_": (-3, 4 << 20),
 }
 
@@ -67,11 +68,11 @@ def serve(root: str, *, auto: bool, client: StartClient | None = None, http: Opt
     """Run the engine of a home until it is idle (auto), stopped, or replaced; return the exit code.
 
     `client` is this process's own client if the engine is in a pipe (`stdio --in-process`); the engine ends
-    with it. `http` is the address and the rules of the HTTP interface, if any.
+    when that client leaves. `http` is the address and the rules of the HTTP interface, if any.
 
     Raises:
         HomeError: the home cannot be used.
-        EngineError: another engine serves it, or another program listens at `http`.
+        EngineError: another engine serves this home, or another program listens at `http`.
         InputError: other machines could connect without a token.
     """
     home = open_home(root)
@@ -124,7 +125,7 @@ def stay_small() -> None:
     for name, value in SMALL_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:  # musl lacks it, and arenas
+    if mallopt is not None:  # musl has neither mallopt nor arenas
         for name, (number, size) in GLIBC.items():
             if name not in os.environ:
                 mallopt(number, size)
@@ -146,7 +147,7 @@ def _use_own_scratch(home: Home) -> None:
 
 
 def _take_over(home: Home) -> FileLock:
-    """Take the lock for an engine started by hand; one that a client started makes room for it."""
+    """Take the lock for an engine started by hand; an engine that a client started makes room for it."""
     from scrubjay.pipe.reach import take_over
     from scrubjay.wire.hello import hello_from, working_dir
 
@@ -188,7 +189,7 @@ async def _serve(
         if client is not None:
             client(lambda: life.finish("its own client left"))
         await engine.load()
-        gc.freeze()  # 100,000 permanent objects: searching them for dead cycles took 100 ms of a search
+        gc.freeze()  # garbage collection in 100,000 lasting objects took 100 ms of a search
 
     try:
         async with _http(engine, sdk_server, listening, http), page:
@@ -265,7 +266,7 @@ class _LogFile(RotatingFileHandler):
 
 
 def _log_to_file(home: Home, *, to_terminal: bool) -> None:
-    """Set up the log: ids, timings and reasons, never content; 5 MB, three of them.
+    """Set up the log, three files of 5 MB: ids, timings and reasons, never content.
 
     With `to_terminal`, also show warnings at the terminal.
     """
@@ -281,6 +282,6 @@ def _log_to_file(home: Home, *, to_terminal: bool) -> None:
     for name in ("mcp", "anyio", "asyncio", "watchfiles"):
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote clients' text
     logging.captureWarnings(True)
-    logging.raiseExceptions = False  # on a full disk, not every log line should be a traceback on stderr
-    stopped = partial(logging.getLogger("scrubjay.engine").critical, "stopped")
-    sys.excepthook = lambda *error: stopped(exc_info=error)
+    logging.raiseExceptions = False  # on a full disk, every log line would be a traceback on stderr
+    log_stop = partial(logging.getLogger("scrubjay.engine").critical, "stopped")
+    sys.excepthook = lambda *error: log_stop(exc_info=error)

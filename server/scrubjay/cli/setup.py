@@ -45,7 +45,7 @@ class Step:
     drafts: list[Draft] = field(default_factory=list)
     trouble: str = ""  # why nothing was or can be done
     plugins: list[Plugin] = field(default_factory=list)  # plugins that bring hooks and server
-    memories: list[str] = field(default_factory=list)  # folders with files of its own memory
+    memories: list[str] = field(default_factory=list)  # folders with files of the host's own memory
     tried: list[str] = field(default_factory=list)  # results of the tests
 
     @property
@@ -64,7 +64,7 @@ class Step:
 def setup(place: Place, options: argparse.Namespace) -> int:
     """Connect the assistants on this machine: tools, capture and recall."""
     clients = find_clients(place.env, place.cwd)
-    hosts = _chosen(options.only, clients, remove=options.remove)
+    hosts = _chosen_hosts(options.only, clients, remove=options.remove)
     machine = this_machine(place.env)._replace(projects=tuple(project_folders(place.home)))
     has_tools = load(place.home.config).inject == "edit"
     plan = _Plan(place, machine, clients, hosts, options.remove, has_tools)
@@ -89,8 +89,8 @@ def setup(place: Place, options: argparse.Namespace) -> int:
     return int(is_unconfirmed or any(step.trouble for step in steps))
 
 
-def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
-    """Return the hosts that `only` names, else the installed ones and, to remove, also the connected ones.
+def _chosen_hosts(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
+    """Return the hosts that `only` names; without it, the installed hosts and, to remove, the connected ones.
 
     Raises:
         InputError: a name is unknown.
@@ -144,7 +144,7 @@ class _Plan(NamedTuple):
         return [change for change in ours if change not in shared]
 
     def carry_out(self, step: Step) -> None:
-        """Carry out a step on the current files, because two hosts may share one."""
+        """Carry out a step on the current files, because two hosts may share a file."""
         current = self.step(step.host)
         step.trouble = current.trouble
         try:
@@ -253,7 +253,7 @@ def _test_hook(place: Place, host: Host, command: list[str]) -> str:
     """Run the registered hook with a prompt in a temporary home, and return what it did.
 
     Raises:
-        EngineError: it cannot be run, or wrote nothing.
+        EngineError: the hook cannot be run, or wrote nothing.
     """
     with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
         session = f"setup-{secrets.token_hex(6)}"
@@ -271,7 +271,7 @@ def _test_hook(place: Place, host: Host, command: list[str]) -> str:
 
 
 def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
-    """Return the command registered for this host's prompts, without the home that it sets."""
+    """Return the command registered for this host's prompts, without a prefix `env` that sets its home."""
     words = clients.hook(host.name, host.prompt_event or "")
     if words and words[0] == "env":
         return list(dropwhile(lambda word: "=" in word, words[1:]))

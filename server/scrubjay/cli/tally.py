@@ -36,7 +36,7 @@ class Tally:
     restored: int = 0  # facts that a host's memory holds again
     redacted: int = 0
     left_out: int = 0  # turns that the policy does not record, or that belong to no project
-    why: str | None = None  # the reason, if all of them were left out
+    why: str | None = None  # the reason, if all turns and facts were left out
 
     def add(self, outcome: Mapping[str, Any]) -> None:
         """Add the counts of one session or fact."""

@@ -41,11 +41,11 @@ class RecordText:
 
 
 def anchors(tree: Tree, commit: str, branch: str | None, records: Sequence[RecordText]) -> list[Anchor]:
-    """Return the anchor of each record, by the files of a tree, with one search of git for all of them."""
+    """Return the anchor of each record; git searches the tree only once, for all records."""
     names_by_record = [_Names(record, lambda path: tree.listing().find(path)) for record in records]
     named_paths = {path for names in names_by_record for path in names.paths}
     sources = _Sources(
-        tree, named_paths, {_last(name) for names in names_by_record for name in names.symbols}
+        tree, named_paths, {_last_part(name) for names in names_by_record for name in names.symbols}
     )
     missing = {
         name for names in names_by_record for name in names.symbols if not sources.homes(name, names.paths)
@@ -59,18 +59,18 @@ def anchors(tree: Tree, commit: str, branch: str | None, records: Sequence[Recor
 
 
 def _files_defining(name: str, defining: Mapping[str, set[str]]) -> set[str]:
-    """Return the files that may define a name; if some define its class too, only those."""
+    """Return the files that may define a name; if some of them may define its class too, only those."""
     *_, class_name, own_name = ("", *name.split("."))
     files = defining.get(own_name, set())
     return files & defining.get(class_name, set()) or files
 
 
-def _last(name: str) -> str:
+def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
 class _Names:
-    """The names in one record: files, those of its tools last, and possible symbols."""
+    """The names in one record: possible symbols, and files, those in its text before those of its tools."""
 
     def __init__(self, record: RecordText, find: Callable[[str], str | None]) -> None:
         self.in_text = tuple(dict.fromkeys(filter(None, map(find, paths(record.text)))))[:MOST]
@@ -79,7 +79,7 @@ class _Names:
 
 
 class _Sources:
-    """The contents of some files of a tree, and their definitions of these names."""
+    """The contents of some files of a tree, and the definitions of some names in them."""
 
     def __init__(self, tree: Tree, paths: Collection[str], names: Collection[str]) -> None:
         self._tree, self._names = tree, names
@@ -90,9 +90,9 @@ class _Sources:
         self.contents |= self._tree.read([path for path in paths if path not in self.contents])
 
     def find(self, path: str, name: str) -> tuple[str, str] | None:
-        """Return the full name and hash of the definition that a text calls `name`; None without one."""
+        """Return the full name and hash of the definition that a text calls `name`, or None."""
         content = self.contents.get(path, b"")
-        if _last(name).encode() not in content or not has_definitions(path):
+        if _last_part(name).encode() not in content or not has_definitions(path):
             return None
         if path not in self._definitions:
             names = [each for each in self._names if each.encode() in content]
@@ -102,7 +102,7 @@ class _Sources:
         return None if key is None else (".".join(key), in_file[key])
 
     def homes(self, name: str, paths: Collection[str]) -> list[str]:
-        """Return the files that define a name, among these."""
+        """Return those of these files that define a name."""
         return [path for path in paths if self.find(path, name) is not None]
 
 

@@ -1,6 +1,6 @@
 """Stores the anchors of a home in a separate small SQLite file.
 
-Anchors are not columns of the records: one process writes each of them after its record, and they are about
+Anchors are not columns of the records: one process writes each anchor after its record, and they are about
 repositories on this machine. A record without code has an empty anchor, so that it is not examined again.
 """
 
@@ -31,7 +31,7 @@ class Book:
             return {row[0] for row in book.execute("SELECT id FROM anchors")}
 
     def get(self, ids: Collection[str]) -> dict[str, Anchor]:
-        """Return the anchors of these records that are in a repository."""
+        """Return the anchors of these records, except records outside every repository."""
         if not ids or not os.path.exists(self._path):
             return {}
         with closing(self._open()) as book:

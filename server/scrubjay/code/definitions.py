@@ -14,7 +14,7 @@ from scrubjay.text.chunking.grammars import LANGUAGES, LARGEST, grammar, may_def
 Definitions = Mapping[tuple[str, ...], str]  # hashes by the path of names to a definition
 
 DIGEST = 12  # hex digits of a hash
-_WRAPPED = ("definition", "declaration")  # fields with a node that has its parent's name
+_WRAPPED = ("definition", "declaration")  # fields whose node has the same name as its parent
 # Nodes that give a value a name (a constant of a module or class), with the field of the name.
 _VALUES = {"assignment": "left", "variable_declarator": "name", "const_spec": "name", "var_spec": "name"}
 _NAME_TYPES = ("identifier", "property_identifier", "type_identifier", "constant")
@@ -23,12 +23,12 @@ _WORD = re.compile(r"[\w$]+")
 
 
 def digest(content: bytes) -> str:
-    """Return the beginning of git's id of a file with this content; line ends are ignored."""
+    """Return the beginning of git's id of a file with this content; CRLF counts as LF."""
     content = content.replace(b"\r\n", b"\n")
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()[:DIGEST]
 
 
-SOURCES = [f":(icase)*{ending}" for ending in endings(LANGUAGES)]  # git's patterns of paths
+SOURCES = [f":(icase)*{ending}" for ending in endings(LANGUAGES)]  # git's patterns for source files
 
 
 def has_definitions(path: str) -> bool:
@@ -81,7 +81,7 @@ def _parts_by_path(
 
 
 def resolve(paths: Mapping[tuple[str, ...], object], name: str) -> tuple[str, ...] | None:
-    """Return the definition in a file that a text calls `name`; None for no such definition or several.
+    """Return the only definition in a file that a text can mean by `name`, or None.
 
     >>> paths = {("Store",): "", ("Store", "commit"): ""}
     >>> resolve(paths, "store.Store.commit"), resolve(paths, "commit"), resolve(paths, "Other.commit")
@@ -100,7 +100,7 @@ def resolve(paths: Mapping[tuple[str, ...], object], name: str) -> tuple[str, ..
 
 
 def _combined(hashes: list[str]) -> str:
-    """Return one hash for definitions of one name, such as overloads."""
+    """Return one hash for several definitions of a name, such as overloads."""
     return hashes[0] if len(hashes) == 1 else _hash("".join(hashes).encode())
 
 
@@ -143,7 +143,7 @@ class _Walk:
                 if cursor.goto_first_child():
                     depth += 1
                     continue
-                self._leaf(node, depth)
+                self._hash_leaf(node, depth)
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
                     self._leave(0)
@@ -177,12 +177,12 @@ class _Walk:
         if not node.is_named or not node.child_count:
             return ()
         if field := _VALUES.get(node.type):
-            return self._value(node, field)
+            return self._constant_name(node, field)
         if self._cursor.field_name in _WRAPPED and self._open and self._open[-1].depth == depth - 1:
-            return ()  # it has its parent's name
+            return ()  # its name is counted with its parent
         return _split(node.type, name_of(node) or "") if may_define(node.type) else ()
 
-    def _value(self, node: Node, field: str) -> tuple[str, ...]:
+    def _constant_name(self, node: Node, field: str) -> tuple[str, ...]:
         """Return the name of a constant that is neither a variable of a function nor an imported module."""
         name, value = node.child_by_field_name(field), node.child_by_field_name("value")
         if name is None or name.text is None or name.type not in _NAME_TYPES:
@@ -192,7 +192,7 @@ class _Walk:
         is_variable = any(each.has_variables for each in self._open)
         return () if is_variable else (name.text.decode("utf-8", "replace"),)
 
-    def _leaf(self, node: Node, depth: int) -> None:
+    def _hash_leaf(self, node: Node, depth: int) -> None:
         if self._open and node.text:
             for definition in self._open:
                 if definition.hash:

@@ -16,9 +16,9 @@ from scrubjay.home.repositories import WorkTree
 from scrubjay.text.tables import listed
 
 SECONDS = 4.0  # for one process while a search waits
-LONG_SECONDS = 60.0  # in the background
+LONG_SECONDS = 60.0  # for one process in the background
 MOST_FILES = 100_000  # files that are listed of a tree
-MOST_COMMITS = 100  # commits that are counted
+MOST_COMMITS = 100  # commits that are counted of a file's changes
 LARGEST = 1_000_000  # bytes of a file that is read
 LATEST = 4_102_444_800  # seconds since 1970, the year 2100; later times of commits come from wrong clocks
 SHORT = 12  # hex digits of a shortened commit id
@@ -44,7 +44,7 @@ def git(
     codes: Collection[int] = (0,),
     seconds: float = SECONDS,
 ) -> bytes | None:
-    """Return the output of a git command; None if it failed or took too long."""
+    """Return the output of a git command, or None if it failed or took too long."""
     settings = [part for setting in _SAFE for part in ("-c", setting)]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
@@ -95,15 +95,15 @@ class Tree:
         request = b"".join(os.fsencode(f"{self.commit}:{path}\n") for path in paths if "\n" not in path)
         output = self._git("cat-file", "--batch", stdin=request) if paths else None
         contents: dict[str, bytes] = {}
-        at = 0
+        offset = 0
         for path in (path for path in paths if "\n" not in path):
-            head, _, _ = (output or b"")[at : at + 5000].partition(b"\n")
-            at += len(head) + 1
+            head, _, _ = (output or b"")[offset : offset + 5000].partition(b"\n")
+            offset += len(head) + 1
             if (words := head.split()) and words[-2:-1] == [b"blob"]:
                 size = int(words[-1])
                 if size <= LARGEST:
-                    contents[path] = (output or b"")[at : at + size]
-                at += size + 1
+                    contents[path] = (output or b"")[offset : offset + size]
+                offset += size + 1
         return contents
 
     def defining(self, names: Iterable[str]) -> dict[str, set[str]] | None:
@@ -118,7 +118,7 @@ class Tree:
             return None
         by_keyword: dict[str, set[str]] = {}
         by_other_form: dict[str, set[str]] = {}
-        keyword, other_form = _defining_line(valid_names)
+        keyword, other_form = _defining_patterns(valid_names)
         for line in output.split(b"\n"):
             name, _, text = line.partition(b"\0")
             path = os.fsdecode(name).removeprefix(f"{self.commit}:")
@@ -143,7 +143,7 @@ def read_file(root: str, path: str) -> bytes | None:
         return None
 
 
-def _defining_line(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _defining_patterns(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return patterns of lines that may define a name: after a keyword, or before `=`, `:` or `(`."""
     any_name = "|".join(map(re.escape, names))
     keyword = rf"\b(?:{'|'.join(listed('defining_line'))})\s+(?:\([^)]*\)\s*)?({any_name})\b"
@@ -152,22 +152,22 @@ def _defining_line(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[
 
 def may_define(content: bytes, name: str) -> bool:
     """Return True if a line of a file seems to define a name."""
-    keyword, other_form = _defining_line([name])
+    keyword, other_form = _defining_patterns([name])
     lines = (line[:500] for line in content.decode("utf-8", "replace").splitlines() if name in line)
     return any(keyword.search(line) or other_form.match(line) for line in lines)
 
 
 def head_at(work: WorkTree, seconds: float) -> tuple[str, str | None] | None:
-    """Return the commit and branch of HEAD at a time, by the reflog, or else by dates."""
+    """Return HEAD's commit and branch at a time, from the reflog, or else the commit by its date."""
     commit = branch = None
     for line in _lines(os.path.join(work.git_dir, "logs", "HEAD")):
-        words = line.partition("\t")
-        parts = words[0].split()
+        columns = line.partition("\t")
+        parts = columns[0].split()
         if len(parts) < 4 or not parts[-2].isdigit() or int(parts[-2]) > seconds:
             break
         commit = parts[1]
-        if words[2].startswith("checkout: moving from "):
-            branch = words[2].rpartition(" to ")[2].strip()
+        if columns[2].startswith("checkout: moving from "):
+            branch = columns[2].rpartition(" to ")[2].strip()
     if commit is None:
         output = git(work.root, "rev-list", "-1", f"--before={int(seconds)}", "HEAD")
         commit = (output or b"").decode().strip() or None
@@ -183,7 +183,7 @@ def _lines(path: str) -> list[str]:
 
 
 def is_merged(work: WorkTree, commit: str) -> bool | None:
-    """Return True if a commit is an ancestor of HEAD; None if git does not know."""
+    """Return True if a commit is an ancestor of HEAD, or None if git does not know."""
     for answer, code in ((True, 0), (False, 1)):
         if git(work.root, "merge-base", "--is-ancestor", commit, "HEAD", codes=(code,)) is not None:
             return answer
@@ -208,8 +208,8 @@ def changes_since(work: WorkTree, commit: str, path: str) -> list[int] | None:
 def fate_since(work: WorkTree, commit: str, path: str) -> str | None:
     """Return the new path of a missing file that was renamed since a commit, "" if it was removed.
 
-    Return None if it is only not checked out. A file that was not yet committed at that commit is compared
-    with the parent of the commit that removed it.
+    Return None if the file is only not checked out. If that commit does not have the file yet, the comparison
+    begins at the parent of the commit that removed the file.
     """
     entry = git(work.root, "ls-files", "-t", "-z", "--", f":(literal){path}")
     if entry or entry is None:
@@ -263,13 +263,13 @@ def commits_of(work: WorkTree, path: str, lines: tuple[int, int] | None, most: i
 def history(work: WorkTree, most: int) -> list[Commit] | None:
     """Return the ids and times of the newest commits of HEAD and all local branches, newest first.
 
-    Merges and robots are left out. None if git does not answer.
+    Leave out merges and robots. Return None if git does not answer.
     """
     return _log(work, LONG_SECONDS, "", "-n", str(most), "--branches", "HEAD", "--")
 
 
 def read_commits(work: WorkTree, ids: Iterable[str]) -> list[Commit] | None:
-    """Return these commits with their messages and files; the first ones of a shallow clone have no files."""
+    """Return these commits with messages and files; the oldest commits of a shallow clone get no files."""
     options = ("--no-walk=unsorted", "--stdin", "--name-only", "--root", "--no-renames")
     stdin = "".join(f"{commit_id}\n" for commit_id in ids).encode()
     shallow_ids = _lines(os.path.join(work.common, "shallow"))

@@ -18,13 +18,13 @@ from scrubjay.home.repositories import WorkTree
 from scrubjay.models.results import Mark
 
 PATH_SHOWN = 33  # characters of a path or branch in a mark, which may have 12 tokens
-_MOST_FILES = 2_000  # files in memory
-_MOST_ANSWERS = 5_000  # answers of git in memory
+_MOST_FILES = 2_000  # files that are cached
+_MOST_ANSWERS = 5_000  # answers of git that are cached
 _WORST = ("gone", "moved", "changed")
 _MOST_HOMES = 30  # files that are read to find the definition of a name
 K = TypeVar("K")
 T = TypeVar("T")
-Head = tuple[str, str | None]  # the commit, and the branch if any
+Head = tuple[str, str | None]  # HEAD's commit, and its branch unless HEAD is detached
 Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its name and hash
 
 
@@ -58,10 +58,10 @@ class Marker:
         self._answers: OrderedDict[tuple[object, ...], object] = OrderedDict()
 
     def mark(self, work: WorkTree, head: Head, anchor: Anchor, recalled_text: str) -> Mark | None:
-        """Return the mark of a record with this anchor and this recalled text; None if it still holds.
+        """Return the mark of a record with this anchor and this recalled text, or None if it still holds.
 
-        The names in the text count: definitions, or files without one. If only tools named files, the record
-        is marked when all of these files have changed.
+        What counts is what the text names: definitions, or files without a named definition. If only tools
+        named files, the record is marked when all of these files have changed.
         """
         named_items = _named_in_part(
             [item for file in anchor.files for item in _named_in_text(file)], recalled_text
@@ -134,20 +134,20 @@ class _Comparison:
         if now is not None and now.digest == file.digest:
             return None
         if symbol is None:
-            return self._changed(now) if now is not None else self._removed(file.path)
+            return self._changed_mark(now) if now is not None else self._removed_mark(file.path)
         name, old_hash = symbol
         current_hash = now.definitions.get(_key(name)) if now is not None else None
         if now is not None and current_hash is None and now.may_define(name.rpartition(".")[2]):
             return None
         if now is None or current_hash is None:
-            return self._moved(file.path, name, old_hash, now)
-        return None if current_hash == old_hash else self._changed(now, name)
+            return self._moved_mark(file.path, name, old_hash, now)
+        return None if current_hash == old_hash else self._changed_mark(now, name)
 
     def branch(self, anchor: Anchor, current: str | None) -> Mark | None:
         """Return the mark for a record of another branch whose commit is not in HEAD's history.
 
-        HEAD also lacks the commits of a squash-merged branch, but the code that the record names is in
-        HEAD's tree.
+        The commits of a squash-merged branch are not in that history either. But the code that its records
+        name is in HEAD's tree, so these records get no mark.
         """
         recorded_on = anchor.branch
         if recorded_on is None or recorded_on == current:
@@ -167,18 +167,18 @@ class _Comparison:
         contents = Tree(self.work, self.head, git.SECONDS).read([file.path for file in files])
         return bool(files) and all(_is_unchanged(file, contents.get(file.path)) for file in files)
 
-    def _changed(self, now: _FileNow, symbol: str | None = None) -> Mark:
+    def _changed_mark(self, now: _FileNow, symbol: str | None = None) -> Mark:
         def ask() -> list[int] | None:
             return git.changes_since(self.work, self.commit, now.path)
 
         times = self._ask_git("changes", self.commit, now.path, ask=ask)
-        if times is None or (not times and now.digest == self._at_head(now.path)):
+        if times is None or (not times and now.digest == self._digest_at_head(now.path)):
             return self._mark("changed", now.path, symbol)  # the record is about an uncommitted edit
         last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
         return self._mark("changed", now.path, symbol, commits=len(times), last=last)
 
-    def _at_head(self, path: str) -> str | None:
-        """Return the hash of a file in HEAD's tree; None if the tree lacks it."""
+    def _digest_at_head(self, path: str) -> str | None:
+        """Return the hash of a file in HEAD's tree, or None if the tree lacks the file."""
 
         def ask() -> str | None:
             content = Tree(self.work, self.head, git.SECONDS).read([path]).get(path)
@@ -186,7 +186,7 @@ class _Comparison:
 
         return self._ask_git("content", path, ask=ask)
 
-    def _removed(self, path: str) -> Mark | None:
+    def _removed_mark(self, path: str) -> Mark | None:
         """Return the mark of a missing file; None if it is only not checked out."""
         new_path = self._new_path(path)
         if new_path is None:
@@ -194,28 +194,28 @@ class _Comparison:
         return self._mark("moved", path, now=new_path) if new_path else self._mark("gone", path)
 
     def _new_path(self, path: str) -> str | None:
-        """Return the new path of a renamed file, "" for a removed one, None if it was neither."""
+        """Return the new path of a renamed file, "" for a removed file, None for any other."""
         return self._ask_git(
             "fate", self.commit, path, ask=lambda: git.fate_since(self.work, self.commit, path)
         )
 
-    def _moved(self, path: str, name: str, old_hash: str, now: _FileNow | None) -> Mark | None:
+    def _moved_mark(self, path: str, name: str, old_hash: str, now: _FileNow | None) -> Mark | None:
         """Return the mark of a definition that is no longer in its file."""
         if now is None:
             new_path = self._new_path(path)
             if new_path is None:
                 return None
-            if new_path and self._defines(new_path, name):
+            if new_path and self._current_hash(new_path, name):
                 return self._mark("moved", path, name, now=new_path)
         file_digest = now and now.digest
         ask = partial(self._home_of, path, name, old_hash)
         home = self._ask_git("home", self.commit, path, name, old_hash, file_digest, ask=ask)
         if home is None and now is not None:
-            return self._changed(now, name)
+            return self._changed_mark(now, name)
         return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
 
     def _home_of(self, path: str, name: str, old_hash: str) -> str | None:
-        """Return the only other file with the same definition, else the only one that got one since.
+        """Return the only other file with the same definition, or the only one that defines the name since.
 
         Return "" if there is no such file, None if git does not answer.
         """
@@ -227,15 +227,15 @@ class _Comparison:
         homes = {
             candidate: current_hash
             for candidate in candidates
-            if (current_hash := self._defines(candidate, name))
+            if (current_hash := self._current_hash(candidate, name))
         }
         matches = [candidate for candidate, current_hash in homes.items() if current_hash == old_hash]
         if not matches and homes:
-            before = Tree(self.work, self.commit, git.SECONDS).read(homes)
+            old_contents = Tree(self.work, self.commit, git.SECONDS).read(homes)
             matches = [
                 candidate
                 for candidate in homes
-                if _key(name) not in definitions(candidate, before.get(candidate, b""))
+                if _key(name) not in definitions(candidate, old_contents.get(candidate, b""))
             ]
         return matches[0] if len(matches) == 1 else ""
 
@@ -243,7 +243,7 @@ class _Comparison:
         text = text_of(kind, **details)
         return Mark(text=text, kind=kind, path=path, symbol=symbol, at=self.commit, **details)
 
-    def _defines(self, path: str, name: str) -> str | None:
+    def _current_hash(self, path: str, name: str) -> str | None:
         now = self.marker.file(self.work.root, path)
         return None if now is None else now.definitions.get(_key(name))
 
@@ -264,7 +264,7 @@ def _named_in_text(file: File) -> list[Item]:
 
 
 def _named_in_part(items: list[Item], text: str) -> list[Item]:
-    """Return the items that this part of the text names; all of them if it names none."""
+    """Return the items that this part of the text names, or all items if it names no item."""
     names = [
         symbol[0].rpartition(".")[2] if symbol else os.path.basename(file.path) for file, symbol in items
     ]

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-MOST = 12  # paths or symbols of one text
+MOST = 12  # paths or symbols that are used of one text
 
 _WORD = re.compile(r"[\w.@+~\\/-]+")  # a word may contain a path or a name
-_LONGEST_WORD = 120  # characters; `_PATH` and `_SHAPED` take quadratic time in a word
+_LONGEST_WORD = 120  # characters; longer words are skipped: `_PATH` and `_SHAPED` take quadratic time
 _PATH = re.compile(r"[\w.@+~\\/-]*[\w+-]\.[A-Za-z]\w{0,9}\b|[\w.@+-]+(?:/[\w.@+-]+)+")
 _LONGEST = 20_000  # characters of a text that are searched
 # Names in the form of code: in backticks, before a call, with an underscore, a dot or several capitals.
@@ -29,7 +29,7 @@ def symbols(text: str) -> tuple[str, ...]:
     """
     text = text[:_LONGEST]
     matches = {(match.start(1), match[1]) for rule in (_TICKED, _CALLED) for match in rule.finditer(text)}
-    matches.update((at + match.start(1), match[1]) for at, match in _in_words(_SHAPED, text))
+    matches.update((start + match.start(1), match[1]) for start, match in _in_words(_SHAPED, text))
     names = (re.sub("::|#", ".", name) for _, name in sorted(matches))
     return tuple(dict.fromkeys(name for name in names if not _EXTENSION.search(name)))[: 4 * MOST]
 
@@ -45,7 +45,7 @@ def paths(text: str) -> tuple[str, ...]:
 
 
 def _in_words(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield the matches of a pattern in each word, with the position of the word."""
+    """Yield the matches of a pattern in each word, after the position where the word starts."""
     for word in _WORD.finditer(text):
         if len(word[0]) <= _LONGEST_WORD:
             yield from ((word.start(), match) for match in pattern.finditer(word[0]))
@@ -70,7 +70,7 @@ class Listing:
         return path in self._paths
 
     def find(self, name: str) -> str | None:
-        """Return the file with this path or end of a path; None for no such file or several.
+        """Return the only file with this path or end of a path, or None.
 
         >>> listing = Listing(["src/a.py", "b/x.py", "c/x.py"], ["/work"])
         >>> [listing.find(path) for path in ("/work/src/a.py", "a.py", "b/x.py", "x.py")]

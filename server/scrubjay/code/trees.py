@@ -15,7 +15,7 @@ class Trees:
         self._home = home
 
     def of(self, scope: str, files: Iterable[str] = ()) -> WorkTree | None:
-        """Return the working tree that contains one of the files, else the first; None without git."""
+        """Return the tree that contains one of the files, or else the first; None without a repository."""
         paths = next((each["paths"] for each in list_scopes(self._home) if each["scope"] == scope), ())
         user_home = os.path.expanduser("~")
         for folder in dict.fromkeys(os.path.dirname(file) for file in files if os.path.isabs(file)):

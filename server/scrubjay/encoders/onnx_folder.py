@@ -1,6 +1,6 @@
 """Models exported to ONNX, run by onnxruntime without torch: folders with `onnx/*.onnx` and `tokenizer.json`.
 
-They may have mean or CLS pooling and dense layers without activation; torch runs any other.
+They may have mean or CLS pooling and dense layers without activation; torch runs any other model.
 """
 
 import json
@@ -20,12 +20,12 @@ from scrubjay.encoders.token_codes import is_content_token
 # The usual name of the export with 32-bit floats, which is preferred to quantised ones.
 GRAPH = "onnx/model.onnx"
 TOKENIZER = "tokenizer.json"
-_LIMITS = (  # where a model says how many tokens it reads; the first place that does counts
+_LIMITS = (  # where a model may say how many tokens it reads; the first limit counts
     ("sentence_bert_config.json", "max_seq_length"),
     ("tokenizer_config.json", "model_max_length"),
     ("config.json", "max_position_embeddings"),
 )
-_MOST = 8192  # tokens; for no limit, tokenizers have a huge number
+_MOST = 8192  # tokens; a tokenizer without a limit states a huge number
 _MODES = {
     f"pooling_mode_{name}": name.removesuffix("_tokens").removesuffix("_token")
     for name in (
@@ -41,13 +41,13 @@ _IDENTITY = "torch.nn.modules.linear.Identity"
 
 
 def preferred(names: Iterable[str]) -> str | None:
-    """Choose the ONNX file to run from the relative paths of a model's files; None if it has none."""
+    """Choose the ONNX file to run from the relative paths of a model's files, or return None."""
     graphs = [name for name in names if name.startswith("onnx/") and name.endswith(".onnx")]
     return min(graphs, key=lambda name: (name != GRAPH, name), default=None)
 
 
 def graph_file(folder: Path) -> Path | None:
-    """Return the ONNX file of a folder to run; None if it has none, or has parts that need torch."""
+    """Return the ONNX file of a folder to run, or None if it lacks a file or has parts that need torch."""
     name = preferred(file.relative_to(folder).as_posix() for file in folder.glob("onnx/*.onnx"))
     is_complete = name is not None and (folder / TOKENIZER).is_file() and _pooling(folder) is not None
     return folder / name if name and is_complete else None
@@ -67,11 +67,11 @@ class OnnxEncoder(OnnxTokenEncoder):
     ) -> None:
         try:
             self._open(folder.path, graph)
-        except Exception as error:  # for bad files, the two libraries may raise anything
+        except Exception as error:  # on bad files, the two libraries may raise any exception
             raise cannot_load(folder, error) from error
-        settings = _json(folder.path / "config_sentence_transformers.json")
-        own = own_prompts(settings.get("prompts", {}), settings.get("default_prompt_name"))
-        prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
+        settings = _read_json(folder.path / "config_sentence_transformers.json")
+        model_prompts = own_prompts(settings.get("prompts", {}), settings.get("default_prompt_name"))
+        prompts = effective_prompts(folder.reference, model_prompts, query_prompt, document_prompt)
         self.symmetric = prompts.query == prompts.document
         weight_files = {graph, *graph.parent.glob(f"{graph.name}_data*"), *folder.path.glob("[0-9]*_*/*")}
         self.space = Space(
@@ -90,7 +90,7 @@ class OnnxEncoder(OnnxTokenEncoder):
         """Return the positions in a text of the tokens for which `embed_passages` returns codes."""
         start = len(self.space.document_prompt)
         encoding = self._tokenizer.encode(self.space.document_prompt + text)
-        spans = [encoding.offsets[at] for at in np.flatnonzero(content_tokens(encoding, start))]
+        spans = [encoding.offsets[index] for index in np.flatnonzero(content_tokens(encoding, start))]
         return [(max(first - start, 0), last - start) for first, last in spans]
 
     def states(self, text: str) -> NDArray[np.float32]:
@@ -102,7 +102,7 @@ class OnnxEncoder(OnnxTokenEncoder):
 
         self._pooling = _pooling(folder) or "mean"
         self._dense = [_matrix(path) for kind, path in _parts(folder) if kind == "Dense"]
-        self._longest = _limit(folder)
+        self._longest = _token_limit(folder)
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self._longest)
@@ -154,11 +154,11 @@ def _parts(folder: Path) -> Iterator[tuple[str, Path]]:
 def _pooling(folder: Path) -> str | None:
     """Return `mean` or `cls`; None if the model has another pooling, or parts that only torch runs.
 
-    Without modules the pooling is `mean`, as in sentence-transformers.
+    Without a list of modules the pooling is `mean`, as in sentence-transformers.
     """
     mode = "mean"
     for kind, path in _parts(folder):
-        settings = _json(path / "config.json")
+        settings = _read_json(path / "config.json")
         if kind == "Pooling":
             modes = [name for name, is_on in settings.items() if is_on is True and name in _MODES]
             mode = "+".join(_MODES[name] for name in modes) or settings.get("pooling_mode", "mean")
@@ -170,8 +170,8 @@ def _pooling(folder: Path) -> str | None:
     return mode if mode in ("mean", "cls") else None
 
 
-def _limit(folder: Path) -> int:
-    limits = (_json(folder / file).get(name) for file, name in _LIMITS)
+def _token_limit(folder: Path) -> int:
+    limits = (_read_json(folder / file).get(name) for file, name in _LIMITS)
     return min(next((int(limit) for limit in limits if limit), _MOST), _MOST)
 
 
@@ -188,12 +188,12 @@ def _matrix(folder: Path) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         if name != "__metadata__":
             if entry["dtype"] != "F32":
                 raise ValueError(f"its dense layer has {entry['dtype']} instead of F32")
-            first, last = (8 + length + at for at in entry["data_offsets"])
+            first, last = (8 + length + offset for offset in entry["data_offsets"])
             tensors[name] = np.frombuffer(content[first:last], np.float32).reshape(entry["shape"])
     matrix = tensors["linear.weight"]
     return matrix, tensors.get("linear.bias", np.zeros(len(matrix), np.float32))
 
 
-def _json(file: Path) -> dict[str, Any]:
+def _read_json(file: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return content

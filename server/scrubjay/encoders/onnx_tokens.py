@@ -1,4 +1,4 @@
-"""The base of the models that onnxruntime runs: one run of a text returns its vector and its tokens."""
+"""The base class of models that onnxruntime runs; one run on a text returns its vector and its tokens."""
 
 import os
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ class Run(NamedTuple):
 
 
 class OnnxTokenEncoder(ABC):
-    """Runs a graph on one text at a time, on one thread; any thread may call it."""
+    """An encoder that runs a graph on one text at a time, with one thread; any thread may call it."""
 
     parallel = True
     space: Space
@@ -59,7 +59,7 @@ class OnnxTokenEncoder(ABC):
 
 
 def open_session(graph: Path) -> Any:
-    """Open a graph on the CPU with one thread, because several wait for each other on a busy machine."""
+    """Open a graph on the CPU with one thread, because several threads wait for each other if it is busy."""
     # onnxruntime sends telemetry by default, and caches it in the user's ~/.cache.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # takes 60 ms, which commands that only look for the model do not need

@@ -2,8 +2,8 @@
 
 A cross-encoder, trained by `server/model/left_open.py`, reads the prompt, the answer and what follows
 together. It finds "the runner for ARM is offline, so half of the matrix has not seen this change", but not
-the barest statements ("Legal has the text"), and a later turn that settles a point only makes it less likely.
-It reads English.
+the barest statements ("Legal has the text"), and a later turn that settles a point only makes that
+sentence less likely. It reads English.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from scrubjay.text.sentences import sentences
 from scrubjay.text.titles import Exchange
 
 GRAPH, WEIGHTS = "open.onnx", "open.bin"
-PROMPT, ANSWER, FOLLOWING = 96, 224, 160  # tokens that are read together; the model has 512 positions
-SENTENCE = 40  # tokens of a sentence
-NEXT = 40, 80  # tokens of each later prompt, and of each later answer
+PROMPT, ANSWER, FOLLOWING = 96, 224, 160  # the most tokens of each segment; the model has 512 positions
+SENTENCE = 40  # tokens; the rest of a longer sentence is not read
+NEXT = 40, 80  # the most tokens of each later prompt, and of each later answer
 _MODEL = CrossEncoder(GRAPH)
 
 
@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A turn, or a part of a long one, as one input with three segments: prompt, answer, and what follows."""
+    """The input for a turn, or a part of a long turn, with three segments: prompt, answer, what follows."""
 
     given: Input
     spans: list[Span]
@@ -41,11 +41,12 @@ class Window(NamedTuple):
 def log_odds(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[tuple[str, float]]:
     """Yield each sentence of a turn, the prompt's first, with the log odds that it leaves something open.
 
-    Only the beginning of a long prompt and of what follows is read. It takes some 15 ms for 500 characters.
+    Of a long prompt and of the following turns, only the beginning is read. Reading 500 characters takes some
+    15 ms.
     """
     for window in windows(turn, following):
         places = tuple((span.start, span.end) for span in window.spans)
-        odds = _read(window.given.tobytes(), places)
+        odds = _sentence_odds(window.given.tobytes(), places)
         yield from zip((span.text for span in window.spans), odds, strict=True)
 
 
@@ -60,8 +61,8 @@ def windows(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[Wind
         yield Window(lay_out([(0, prompt_ids), (1, answer_ids), *later_segments]), spans)
 
 
-@lru_cache(maxsize=1024)  # a session is summarised again when it has further turns
-def _read(tokens: bytes, places: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
+@lru_cache(maxsize=1024)  # because a session is summarised again when it has further turns
+def _sentence_odds(tokens: bytes, places: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
     scores = _MODEL.read(np.frombuffer(tokens, np.int16).reshape(2, -1))
     return tuple(float(scores[start:end].mean()) for start, end in places)
 
@@ -92,8 +93,8 @@ def _beginnings(following: Sequence[Exchange]) -> Iterator[list[int]]:
     """Yield the first tokens of each later prompt and answer, `FOLLOWING` in all."""
     room = FOLLOWING
     for turn in following:
-        for text, most in zip((turn.user, turn.assistant), NEXT, strict=False):
-            ids = _MODEL.ids(text, min(most, room - 1))
+        for text, limit in zip((turn.user, turn.assistant), NEXT, strict=False):
+            ids = _MODEL.ids(text, min(limit, room - 1))
             if ids:
                 yield ids
                 room -= len(ids) + 1

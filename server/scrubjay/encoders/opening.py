@@ -25,7 +25,7 @@ def open_encoder(
         model: `bundled`, `multilingual`, a hub id already downloaded (`org/name`, `org/name@revision`), or
             the absolute path of a folder.
         models: the home's folder in which the multilingual model is made.
-        query_prompt: is put before every question; None uses the model's own, `""` none.
+        query_prompt: the text before every question; None uses the model's own prompt, `""` no prompt.
         document_prompt: the same for stored texts.
 
     Raises:
@@ -40,7 +40,9 @@ def open_encoder(
 
 
 def find(model: str, models: Path | None = None) -> ModelFolder | None:
-    """Return the folder of a model, named as in `open_encoder`; check the bundled model and return None.
+    """Return a model's folder, or None for the bundled model, whose files are only checked.
+
+    `model` is a name as in `open_encoder`.
 
     Raises:
         EncoderError: the model is not on this disk or was altered, it does not exist, or its runtime is not

@@ -17,10 +17,10 @@ from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 DRIFT_LIMIT = 3e-3
 """The greatest `drift` at which new vectors still belong to the stored space.
 
-Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under another runtime move them by
-7e-13, bfloat16 by 5e-5, and int8 weights in another order of operations by 7e-4, by rounding to 8 bits.
-Harmful: int8 weights against fp32 by 8.3e-3, a limit of 128 instead of 256 tokens by 3.3e-2, a prompt before
-documents by 5.0e-2 and before questions by 9.6e-2.
+It was measured with the canaries and all-MiniLM-L6-v2. Harmless changes have a small drift: another runtime
+with the same weights 7e-13, bfloat16 5e-5, and int8 weights in another order of operations 7e-4, because of
+rounding to 8 bits. Harmful changes have a larger one: int8 instead of fp32 weights 8.3e-3, a limit of 128
+instead of 256 tokens 3.3e-2, a prompt before documents 5.0e-2, and a prompt before questions 9.6e-2.
 """
 
 CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
@@ -61,13 +61,13 @@ class Space(BaseModel):
 
 
 class Encoder(Protocol):
-    """A text encoder: synchronous, deterministic.
+    """A synchronous, deterministic text encoder.
 
-    Both methods raise `EncoderError` if the model cannot be loaded.
+    Both embedding methods raise `EncoderError` if the model cannot be loaded.
     """
 
     parallel: bool
-    """True if two threads may call it at once; the tokenizers of sentence-transformers do not allow that."""
+    """True if two threads may call the encoder at once; sentence-transformers' tokenizers forbid that."""
 
     @property
     def space(self) -> Space:
@@ -88,7 +88,7 @@ class TokenEncoder(Encoder, Protocol):
     """An encoder that also returns a text's tokens, from the same forward pass; its errors are the same."""
 
     symmetric: bool
-    """True if a readable question and a stored text of the same words have the same vector and codes."""
+    """True if a readable question and a stored text with the same words get the same vector and codes."""
 
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         """Embed stored texts as `embed_documents` does, and return the codes of their tokens."""
@@ -107,7 +107,7 @@ class PlacingEncoder(TokenEncoder, Protocol):
     """An encoder that knows the positions of its tokens in a text."""
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return the first character, and the one after the last, of each token that has a code."""
+        """Return the start and the end (exclusive) of each token that has a code."""
         ...
 
 
@@ -117,12 +117,12 @@ def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
 
 
 def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:
-    """Return how far a model's vectors have moved: the greatest 1 - cos of a canary, old and new, in [0, 2].
+    """Return the greatest 1 - cos between the stored and the fresh vector of a canary, in [0, 2].
 
     Arrays of different shapes come from different models: their drift is 2.
     """
     if stored.shape != fresh.shape:
         return 2.0
-    one, other = stored.astype(np.float64), fresh.astype(np.float64)
-    cosines = (one * other).sum(axis=1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1))
+    old, new = stored.astype(np.float64), fresh.astype(np.float64)
+    cosines = (old * new).sum(axis=1) / (np.linalg.norm(old, axis=1) * np.linalg.norm(new, axis=1))
     return float(np.clip(1.0 - cosines, 0.0, 2.0).max())

@@ -1,4 +1,4 @@
-"""Runs all other models by sentence-transformers on the CPU; needs the extra `scrubjay[models]`."""
+"""Runs models without an ONNX graph by sentence-transformers, on the CPU; needs `scrubjay[models]`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 # On a CPU larger batches are slower, because activations no longer fit into the cache: 256 texts of 80 tokens
-# on average took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts
-# (5.7 s) are slower if they are short.
+# on average took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single
+# texts took 5.7 s, but they are slower than batches if they are short.
 _BATCH = 8
-_NO_LIMIT = 10**9  # for no limit, tokenizers have a larger number
+_NO_LIMIT = 10**9  # a tokenizer without a limit has a larger number
 
 
 class SentenceTransformerEncoder:
@@ -28,15 +28,15 @@ class SentenceTransformerEncoder:
     `query_prompt` and `document_prompt` are the user's, as in `open_encoder`.
 
     Raises:
-        EncoderError: sentence-transformers cannot load the model; the message has its reason.
+        EncoderError: sentence-transformers cannot load the model; the message gives the reason.
     """
 
     parallel = False
 
     def __init__(self, folder: ModelFolder, query_prompt: str | None, document_prompt: str | None) -> None:
         self._model = model = _load(folder)
-        own = own_prompts(model.prompts, model.default_prompt_name)
-        prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
+        model_prompts = own_prompts(model.prompts, model.default_prompt_name)
+        prompts = effective_prompts(folder.reference, model_prompts, query_prompt, document_prompt)
         weights, tokenizer = digests(folder)
         limit = model.max_seq_length
         self.space = Space(

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from scrubjay.text.terms import STOP
 
-# Any@10 on LoCoMo's dev half, without a window / with two turns each side, mean of four seeds: 64 bits a
-# token 89.8 / 95.9, 128 90.9 / 96.1, 256 91.0 / 96.0, whole vectors 90.7 / 96.2. Every home's codes depend on
-# this and on the seed; see `signs`.
+# Bits per token. Any@10 on LoCoMo's dev half, without a window / with two turns on each side, as the mean of
+# four seeds, was 89.8 / 95.9 with 64 bits, 90.9 / 96.1 with 128, 91.0 / 96.0 with 256, and 90.7 / 96.2 with
+# whole vectors. The codes in every home depend on this number and on the seed; see `signs`.
 BITS = 128
 _SEED = 0
 _WORDS = BITS // 64
-_UNKNOWN = frozenset({"[UNK]", "<unk>"})  # a tokenizer's token for unknown letters
-UNRELATED = 0.0  # the cosine of a passage without tokens to match
+_UNKNOWN = frozenset({"[UNK]", "<unk>"})  # tokens that stand for unknown letters
+UNRELATED = 0.0  # the cosine for a passage without tokens
 
 Bits = NDArray[np.uint64]  # (tokens, BITS / 64)
 
@@ -57,7 +57,10 @@ def is_content_token(token: str) -> bool:
 
 
 def signs(states: NDArray[np.float32]) -> Bits:
-    """Return the signs of token vectors of any length, shape (dim, tokens), after the rotation."""
+    """Return the code of each token: the signs of its vector after the rotation.
+
+    `states` has the shape (dim, tokens); the vectors may have any length.
+    """
     rotated = _rotation(len(states)) @ states
     return np.ascontiguousarray(np.packbits(rotated > 0, axis=0).T).view(np.uint64)
 
@@ -65,8 +68,8 @@ def signs(states: NDArray[np.float32]) -> Bits:
 def matches(question: Bits, passages: Sequence[bytes]) -> NDArray[np.float64]:
     """Return the greatest cosine of each question token in each passage, shape (passages, tokens).
 
-    It compares one word at a time with all passages: 12 tokens against 35,000 take 0.6 ms, where a product of
-    unpacked signs takes 9 ms.
+    One 64-bit word of a question token is compared with all passages at a time: 12 tokens against 35,000 take
+    0.6 ms, while a product of unpacked signs takes 9 ms.
     """
     lengths = np.array([len(code) for code in passages], dtype=np.int64) // (BITS // 8)
     has_tokens = lengths > 0
@@ -75,11 +78,11 @@ def matches(question: Bits, passages: Sequence[bytes]) -> NDArray[np.float64]:
         return cosines
     stored = np.ascontiguousarray(np.frombuffer(b"".join(passages), np.uint64).reshape(-1, _WORDS).T)
     starts = np.concatenate(([0], np.cumsum(lengths[has_tokens])[:-1]))
-    for at, token in enumerate(question):
+    for column, token in enumerate(question):
         differing = np.zeros(stored.shape[1], np.uint16)
         for word, words in zip(token, stored, strict=True):
             differing += np.bitwise_count(words ^ word)
-        cosines[has_tokens, at] = np.cos(np.pi / BITS * np.minimum.reduceat(differing, starts))
+        cosines[has_tokens, column] = np.cos(np.pi / BITS * np.minimum.reduceat(differing, starts))
     return cosines
 
 
@@ -93,9 +96,10 @@ def nearest(question: Bits, passage: bytes) -> NDArray[np.float64]:
 
 @cache
 def _rotation(dim: int) -> NDArray[np.float32]:
-    """Draw `BITS` directions in `dim` dimensions, shape (BITS, dim); orthogonal as far as possible.
+    """Return `BITS` random directions in `dim` dimensions, shape (BITS, dim), as orthogonal as possible.
 
-    RandomState's stream is frozen (NEP 19), and a positive diagonal of R makes Q the same with every LAPACK.
+    They are the same everywhere: RandomState's stream is frozen (NEP 19), and a positive diagonal of R makes
+    Q the same with every LAPACK.
     """
     random = np.random.RandomState(_SEED)
     parts = []

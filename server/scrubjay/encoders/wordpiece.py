@@ -11,11 +11,11 @@ from pathlib import Path
 from unicodedata import category, normalize
 
 UNKNOWN = "[UNK]"  # the token for a word that the vocabulary cannot spell
-_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # single tokens, even in a text
+_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # each is a single token, even in a text
 _AROUND_SPECIAL = re.compile(f"({'|'.join(map(re.escape, _SPECIAL))})")
 _LONGEST_WORD = 100  # characters; a longer word is unknown
 _CACHED_WORDS = 1 << 14
-# The blocks of Chinese characters; each character is a word. `tokenizers` has the gap from 2B820 too.
+# Each character in these Chinese blocks is a word. `tokenizers` has the gap from 2B820 too.
 _CHINESE = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -28,7 +28,7 @@ _CHINESE = (
 
 
 class WordPiece:
-    """A vocabulary, from a file with one token per line; the number of the line is its id."""
+    """A vocabulary from a file with one token per line; a token's id is the number of its line."""
 
     def __init__(self, file: Path) -> None:
         self.tokens = tuple(file.read_text("utf-8").removesuffix("\n").split("\n"))
@@ -45,7 +45,7 @@ class WordPiece:
         return self._ids.get(token)
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return the position in the text of each token of `ids`, from its first character to after its last.
+        """Return the start and the end (exclusive) in the text of each token in `ids`.
 
         The list is empty if the text contains a special token, whose brackets have no position.
         """
@@ -53,11 +53,12 @@ class WordPiece:
             return []
         places: list[tuple[int, int]] = []
         word, sources = "", list[int]()
-        for at, letters in [*((at, _PLAIN[ord(each)]) for at, each in enumerate(text)), (len(text), " ")]:
+        plain_text = [_PLAIN[ord(character)] for character in text]
+        for position, letters in enumerate([*plain_text, " "]):
             for letter in letters:
                 if not letter.isspace():
                     word += letter
-                    sources.append(at)
+                    sources.append(position)
                 elif word:
                     places += self._piece_places(word, sources)
                     word, sources = "", []
@@ -85,7 +86,7 @@ class WordPiece:
         return self._spell(word) if len(word) <= _LONGEST_WORD else self._unknown
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """Cut a word into the longest tokens, from its beginning."""
+        """Cut a word from its beginning, each time after the longest possible token."""
         pieces: list[int] = []
         start = 0
         while start < len(word):

@@ -1,7 +1,7 @@
-"""Runs one encoder in threads for an event loop: questions go first, documents wait in small pieces.
+"""Runs one encoder in threads for an event loop: questions go first, and documents wait in small pieces.
 
-A thread-safe encoder gets one thread per core for documents, at low priority, and one for questions. No text
-is kept longer than a caller waits for its vector.
+A thread-safe encoder gets one thread per core for documents, at low priority, and one for questions. No
+document's text is kept longer than a caller waits for its vector.
 """
 
 import asyncio
@@ -31,16 +31,18 @@ State = Literal["cold", "loading", "ready", "failed"]
 Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
-_MAX_QUESTIONS = 256
-# Questions may go first after each piece of documents: 1,024 characters are 250 to 350 tokens.
+_MAX_QUESTIONS = 256  # embedded questions that are cached
+# The most characters of a piece of documents, after which a question may go first: 250 to 350 tokens.
 _PIECE_CHARACTERS = 1_024
 _PIECE_TEXTS = 32
-_STEP_BACK = 0.25  # seconds that a piece waits at most, so that constant searches cannot stop documents
-# Nice value of the threads for documents: they get a tenth of a core if there is other work. Searches during
-# a backlog took p50 219 and p95 491 ms at 0, 116 and 226 at 10, 140 and 219 at 19, and 109 and 225 with
-# nothing to embed. To let pieces wait for searches to end improved nothing more, at two thirds of the speed.
+_STEP_BACK_SECONDS = 0.25  # a piece waits at most so long, so that constant searches cannot stop documents
+# The nice value of the threads for documents, which get a tenth of a core if there is other work. During a
+# backlog, p50 / p95 of searches were 219 / 491 ms with the nice value 0, 116 / 226 ms with 10, and
+# 140 / 219 ms with 19; with nothing to embed, they were 109 / 225 ms. When pieces also waited for searches to
+# end, searches were no faster, and documents were embedded at two thirds of the speed.
 _NICE = 10
-_LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)  # the order in which threads take work
+# The order in which threads take jobs; `_LEAVE` ends a thread.
+_LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class EmbeddingWorker:
         self._reason: str | None = None
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
-        self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second is only for a parallel encoder
+        self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second is used only with a parallel encoder
         self._steps_back = False  # True if threads for documents cannot have a lower priority
         self._answering = 0  # questions and searches that have not ended
         self._is_idle = threading.Event()
@@ -85,17 +87,17 @@ class EmbeddingWorker:
 
     @property
     def reason(self) -> str | None:
-        """The reason for which the last load failed, as a sentence; None in any other state."""
+        """The reason why the last load failed, as a sentence; None in any other state."""
         return self._reason
 
     def start(self) -> None:
-        """Begin to load the model in its thread, unless that has begun; return at once."""
+        """Start loading the model in its thread, unless that has already begun; return at once."""
         if self._closed or self._state in ("loading", "ready"):
             return
         self._state, self._reason = "loading", None
         self._settled.clear()
         # A daemon thread, so that the process can exit while gigabytes are loaded.
-        _thread("scrubjay-encoder", self._live, asyncio.get_running_loop())
+        _thread("scrubjay-encoder", self._load_and_work, asyncio.get_running_loop())
 
     async def ready(self) -> Encoder:
         """Return the encoder once it has made its first vector, starting it if necessary.
@@ -128,7 +130,7 @@ class EmbeddingWorker:
             with self.foreground():
                 encoder = await self.ready()
                 self._pending_questions[text] = answer = self._put(
-                    encoder, _QUESTION, lambda encoder: _question(encoder, text)
+                    encoder, _QUESTION, lambda encoder: _embed_question(encoder, text)
                 )
                 answer.add_done_callback(lambda _: self._pending_questions.pop(text, None))
                 embedded = await answer
@@ -176,36 +178,37 @@ class EmbeddingWorker:
         if encoder.symmetric and pending:
             await asyncio.wait(pending)
         vectors, codes = np.empty((len(texts), encoder.space.dim), np.float32), [b""] * len(texts)
-        missing = []
-        for place, text in enumerate(texts):
+        missing = []  # indexes of the texts to embed
+        for index, text in enumerate(texts):
             question = self._questions.get(text) if encoder.symmetric else None
             if question is None or question.tokens is None:
-                missing.append(place)
+                missing.append(index)
             else:
-                vectors[place], codes[place] = question.vector, question.tokens.tobytes()
+                vectors[index], codes[index] = question.vector, question.tokens.tobytes()
         for piece, embedded in await self._embed(
-            lambda encoder, batch: encoder.embed_passages(batch), [texts[place] for place in missing], soon
+            lambda encoder, batch: encoder.embed_passages(batch), [texts[index] for index in missing], soon
         ):
-            places = [missing[at] for at in piece]
-            vectors[places] = embedded.vectors
-            for place, code in zip(places, embedded.codes, strict=True):
-                codes[place] = code
+            indexes = [missing[number] for number in piece]
+            vectors[indexes] = embedded.vectors
+            for index, code in zip(indexes, embedded.codes, strict=True):
+                codes[index] = code
         return EncodedTexts(vectors, tuple(codes))
 
     async def _embed(
         self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
     ) -> list[tuple[list[int], T]]:
-        """Return the result of each piece of the texts, with the positions of its texts."""
+        """Return each piece of the texts, as the indexes of its texts, with its result."""
         encoder, urgency = await self.ready(), _SOON if soon else _DOCUMENTS
         pieces = list(_pieces(texts))
         answers = [
-            self._put(encoder, urgency, _on([texts[place] for place in piece], embed)) for piece in pieces
+            self._put(encoder, urgency, _embedding([texts[index] for index in piece], embed))
+            for piece in pieces
         ]
         try:
             return list(zip(pieces, await asyncio.gather(*answers), strict=True))
         finally:
             for answer in answers:
-                answer.cancel()  # the pieces after a failed one, or of a cancelled caller
+                answer.cancel()  # drop the pieces after a failed piece, or of a cancelled caller
 
     def close(self) -> None:
         """End the threads after their current pieces; callers that still wait get an EncoderError."""
@@ -228,17 +231,17 @@ class EmbeddingWorker:
 
     # The methods below run in the threads, except `_settle`, which runs on the event loop.
 
-    def _live(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _load_and_work(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             try:
                 encoder = self._open()
                 # Runtimes load on their first text, so the model is ready after its first vector.
                 encoder.embed_query("ready")
                 if encoder.parallel:
-                    self._share(encoder, loop)
+                    self._start_threads(encoder, loop)
             except Exception as error:  # any error of a runtime becomes the reason
                 loop.call_soon_threadsafe(
-                    self._settle, None, _sentence("The model could not be loaded", error)
+                    self._settle, None, _failure_message("The model could not be loaded", error)
                 )
                 return
             loop.call_soon_threadsafe(self._settle, encoder, None)
@@ -247,8 +250,8 @@ class EmbeddingWorker:
             return
         self._work(encoder, self._jobs, loop, self._spare_core if encoder.parallel else nullcontext)
 
-    def _share(self, encoder: Encoder, loop: asyncio.AbstractEventLoop) -> None:
-        """Start the other threads of a parallel encoder; without them questions would not be answered."""
+    def _start_threads(self, encoder: Encoder, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the other threads of a parallel encoder: one for questions, the rest for documents."""
         _thread("scrubjay-questions", self._work, encoder, self._question_jobs, loop, nullcontext)
         self._steps_back = not _lower_priority()
         for number in range(1, core_count()):
@@ -268,15 +271,15 @@ class EmbeddingWorker:
                     with permit():
                         self._serve(encoder, job, loop)
         except RuntimeError:
-            # The loop was closed, and with it the callers.
+            # The event loop was closed, so no caller waits any more.
             log.debug("The event loop ended before an encoder's thread.")
-        jobs.put((_LEAVE, next(self._job_numbers), None))  # for the next thread of these jobs
+        jobs.put((_LEAVE, next(self._job_numbers), None))  # so that the next thread of these jobs ends too
 
     @contextmanager
     def _spare_core(self) -> Iterator[None]:
         """Wait for a core that no other engine uses for documents, and if necessary for searches to end."""
         if self._steps_back:
-            self._is_idle.wait(_STEP_BACK)
+            self._is_idle.wait(_STEP_BACK_SECONDS)
         with self._cores.one() if self._cores else nullcontext():
             yield
 
@@ -286,7 +289,9 @@ class EmbeddingWorker:
         try:
             result = job.run(encoder)
         except Exception as error:  # a text that breaks a runtime must not affect others
-            loop.call_soon_threadsafe(_fail, job.answer, _sentence("A text could not be embedded", error))
+            loop.call_soon_threadsafe(
+                _fail, job.answer, _failure_message("A text could not be embedded", error)
+            )
         else:
             loop.call_soon_threadsafe(_answer, job.answer, result)
 
@@ -308,34 +313,35 @@ def _lower_priority() -> bool:
     return True
 
 
-def _on(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Callable[[Any], T]:
+def _embedding(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Callable[[Any], T]:
     return lambda encoder: embed(encoder, batch)
 
 
-def _question(encoder: Encoder, text: str) -> EncodedQuery:
+def _embed_question(encoder: Encoder, text: str) -> EncodedQuery:
     if isinstance(encoder, TokenEncoder):
         return encoder.embed_question(text)
     return EncodedQuery(encoder.embed_query(text))
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the indexes of all texts, shortest first, in pieces; after each, a question may go first.
+    """Yield the indexes of all texts in pieces, the shortest texts first.
 
-    Texts of similar length are grouped, because sentence-transformers pads a batch to its longest text.
+    A question may go first after each piece. Texts of similar length are grouped, because
+    sentence-transformers pads a batch to its longest text.
     """
     piece: list[int] = []
     characters = 0
-    for place in sorted(range(len(texts)), key=lambda place: len(texts[place])):
-        if piece and (len(piece) == _PIECE_TEXTS or characters + len(texts[place]) > _PIECE_CHARACTERS):
+    for index in sorted(range(len(texts)), key=lambda index: len(texts[index])):
+        if piece and (len(piece) == _PIECE_TEXTS or characters + len(texts[index]) > _PIECE_CHARACTERS):
             yield piece
             piece, characters = [], 0
-        piece.append(place)
-        characters += len(texts[place])
+        piece.append(index)
+        characters += len(texts[index])
     if piece:
         yield piece
 
 
-def _sentence(what: str, error: Exception) -> str:
+def _failure_message(what: str, error: Exception) -> str:
     if isinstance(error, EncoderError):
         return str(error)
     log.error("%s.", what, exc_info=error)

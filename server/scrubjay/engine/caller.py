@@ -34,15 +34,15 @@ class Caller:
 
     @property
     def seen(self) -> str | tuple[str, ...]:
-        """The scopes to search: the project's and the user's, or only this one if confined."""
+        """The scopes to search: the project's and the user's, or only the project's if confined."""
         scope = self.scope or USER_SCOPE
         return (scope,) if self.confined else scope
 
     def reach(self, named: str | None) -> tuple[str, ...] | None:
-        """Return the scopes whose records may be read or forgotten by id; None is every scope.
+        """Return the scopes whose records may be read or forgotten by id; None means every scope.
 
-        These are the scopes that searches see, and the one that the call names: an id alone does not open
-        another project.
+        These are the scopes that searches see, and the scope `named` in the call, because an id alone must
+        not open another project.
         """
         scope = self.scope or USER_SCOPE
         if self.confined:

@@ -42,7 +42,7 @@ SOURCE = "cli"
 _INTERRUPTIBLE = frozenset({"index", "export", "import"})
 
 _KINDS: dict[str, type[AnyRecord]] = {"facts": Memory, "turns": Turn, "documents": Document}
-_TURNS_AT_ONCE = 100  # of one session in one answer
+_TURNS_AT_ONCE = 100  # the most turns of a session in one answer
 
 Finish = Callable[[str], None]
 OpenPage = Callable[[], Awaitable[str]]  # returns a link to the page, and starts serving it
@@ -56,7 +56,7 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
     The client does not wait for answers, so nothing that it sent may be lost when it disconnects.
     """
     async for line in connection:
-        event = _object(line)
+        event = _parsed_object(line)
         core = await engine.core()
         match event.get("event"):
             case "drain":
@@ -73,7 +73,7 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
                 scope = engine.scope_of(connection.hello) or USER_SCOPE
                 if name == "opening":
                     opening = await core.search.opening(event, scope)
-                    answer = {each: getattr(opening, each) for each in ("text", *openings.COUNTS)}
+                    answer = {field: getattr(opening, field) for field in ("text", *openings.COUNTS)}
                 else:
                     answer = {"text": await core.search.injection(event, scope)}
                 await connection.write_line(json.dumps(answer))
@@ -82,7 +82,7 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
 async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connection: Connection) -> None:
     """Answer the calls of one client of kind `cli`, one after another."""
     async for line in connection:
-        message = _object(line)
+        message = _parsed_object(line)
         call_id, name = message.get("id"), message.get("method")
         key = ("cli", call_id)
         connection.begin(key, str(name))
@@ -176,7 +176,7 @@ async def _request(core: Core, call: Call, kind: type[R]) -> R:
 
 
 async def _show(core: Core, call: Call) -> Result:
-    """Return the record with an id, or else the session with that id: its turns from `start`."""
+    """Return the record with an id, or else the turns from `start` on of the session with that id."""
     short_id = str(call.params.get("id"))
     record_id = await core.ids.full(short_id, call.client_scope)
     if await core.lists.find(record_id) is None:
@@ -194,7 +194,7 @@ async def _list(core: Core, call: Call) -> list[Hit]:
     if (session := call.params.get("session")) is not None:
         scope, session_id = await core.ids.session(str(session))
         kinds = [kind for kind in kinds if kind is not Document]
-    last, among = call.last(10, maximum=1_000), await _on_branch(core, call)
+    last, among = call.last(10, maximum=1_000), await _ids_on_branch(core, call)
     return await core.lists.latest(last, scope, kinds=kinds, session_id=session_id, among=among)
 
 
@@ -214,12 +214,12 @@ async def _edit(core: Core, call: Call) -> Result:
 
 
 async def _search(core: Core, call: Call) -> Result:
-    among = await _on_branch(core, call)
+    among = await _ids_on_branch(core, call)
     request = await _request(core, call, SearchMemories)
     return await core.search.memories(request, call.client_scope, folder=call.folder, among=among)
 
 
-async def _on_branch(core: Core, call: Call) -> tuple[str, ...] | None:
+async def _ids_on_branch(core: Core, call: Call) -> tuple[str, ...] | None:
     """Return the ids of the records that were made on the branch that a call names; None without a branch."""
     if (branch := call.params.pop("branch", None)) is None:
         return None
@@ -330,7 +330,7 @@ async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
 
 
 async def _review(core: Core, call: Call) -> list[Any]:
-    """Return the distilled facts of a scope. With `undo`, take back these or the last run."""
+    """Return the distilled facts of a scope. With `undo`, take back those in `ids`, or the last run."""
     if not call.params.get("undo"):
         return await core.distilling.facts(call.scope)
     ids = [await core.ids.full(str(each), call.client_scope) for each in call.params.get("ids") or ()]
@@ -374,7 +374,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
 async def _result(engine: Engine, name: Any, call: Call) -> Any:
     if name == "status":
         return await _status(engine, call)
-    if name == "reload":  # config.toml; returns the settings that need a new engine to take effect
+    if name == "reload":  # reads config.toml; returns the settings that only a new engine will use
         return {"restart": engine.reload()}
     if name not in METHODS:
         raise EngineError(f"This engine has no method {name!r}. It may be older than your command line.")
@@ -403,7 +403,7 @@ async def _while_connected(connection: Connection, work: Awaitable[Any]) -> Any:
         departure.cancel()
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _parsed_object(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except ValueError:

@@ -167,12 +167,12 @@ class Core:
             self._background.begin(self.reindex.run())
 
     async def _renew(self) -> None:
-        """Rebuild the index if it was made with another developers' dictionary, or an earlier bundled model.
+        """Rebuild the index if it was made with other developers' words, or an earlier bundled model.
 
         If its vectors come from a different model, the user has to decide. A running reindex is awaited
         first, because it may only be filling the current index.
         """
-        # An EncoderError is in the status; an InputError means a lost lease. The next start tries again.
+        # The status shows an EncoderError; an InputError means a lost lease. The next start tries again.
         with suppress(EncoderError, InputError):
             while await self.reindex.is_needed():
                 await self.indexer.check_space()
@@ -209,7 +209,7 @@ class Core:
         self._last_request_at = time.monotonic()
 
     async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
-        """Wait at most `seconds` until these records have vectors; a search commits them."""
+        """Wait at most `seconds` until these records have vectors; the next search commits them."""
         if not self.store.is_writer:
             await self.writer.settle()  # the engine that writes the tables makes the vectors
         await self.indexer.wait_for_vectors(ids, seconds)
@@ -311,16 +311,17 @@ async def open_core(
     """
     prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
     opener = open_model or partial(open_encoder, models=Path(home.models))
-    model = partial(opener, settings.model, **prompts)
+    open_settings_model = partial(opener, settings.model, **prompts)
     await asyncio.to_thread(backups.clear, home)
     await asyncio.to_thread(spool.sweep, home, clock().timestamp(), own=True)
     await asyncio.to_thread(use_words, home)
-    worker = EmbeddingWorker(model, _cores())
+    worker = EmbeddingWorker(open_settings_model, _cores())
     worker.start()
     dim, path = None, settings.store or home.data
     try:
         if not await has_vectors(path):
-            with suppress(EncoderError):  # search by words works without it; the indexer reports the error
+            # Search by words works without a model, and the indexer reports the error.
+            with suppress(EncoderError):
                 dim = (await worker.ready()).space.dim
         store = await open_at(path, dim=dim)
     except BaseException:

@@ -45,8 +45,8 @@ def utc_now() -> datetime:
 class Engine:
     """The engine of a home. `load` runs in the background; `core` waits for it.
 
-    `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, imported
-    late. `store` is the folder or bucket of records and passages, if it differs from the settings.
+    `open_model` opens the model that the settings name; None means `scrubjay.encoders.open_encoder`,
+    imported late. `store` is the folder or bucket of records and passages, if it differs from the settings.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Engine:
         }
 
     def report_bug(self, what: str, error: Exception) -> str:
-        """Log the location of a bug of Scrubjay or LanceDB, without content; return the user's message."""
+        """Log where Scrubjay or LanceDB has a bug, without content, and return the message for the user."""
         log.error("%s failed", what, exc_info=error)
         if self._core is not None and is_of_store(error):
             self._core.mending.wake()  # most likely a damaged file
@@ -197,7 +197,7 @@ class Engine:
         return f"{sentence} Trying again is safe; if it fails again, {where} shows where."
 
     def scope_of(self, hello: Hello) -> str | None:
-        """Return a client's scope: the one that it names, or else that of its folder; None outside a project.
+        """Return the scope that a client names, or else the scope of its folder; None outside a project.
 
         Raises:
             InputError: it names a scope that is not valid.

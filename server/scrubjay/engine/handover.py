@@ -1,7 +1,7 @@
 """Hands this engine's envelopes over to the engine that maintains a shared store.
 
 An envelope stays in this home's spool until the bucket has it. Until the other engine has written the
-records that it changes, they are visible here as planned.
+records that an envelope changes, they are visible here as planned.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from scrubjay.store.failures import not_written
 from scrubjay.store.follower import Follower
 from scrubjay.store.store import Store
 
-WAIT_SECONDS = 3.0  # that a search waits for handed-over writes before it answers without them
-LOOK_SECONDS = 0.15
+WAIT_SECONDS = 3.0  # a search waits so long for handed-over writes, and then answers without them
+LOOK_SECONDS = 0.15  # between two checks of the bucket
 OpenEnvelopes = Mapping[str, tuple[str, ...]]  # paths of envelopes, with the ids of the records they change
 
 
@@ -29,8 +29,9 @@ class Handover:
     def __init__(self, home: Home, store: Store, shared: Shared) -> None:
         self._home, self._store, self._shared = home, store, shared
         self.follower = Follower(store)
-        self._sent: dict[str, tuple[str, ...]] = {}  # entries that are not written yet
-        self._turn = asyncio.Lock()
+        # The ids of the records that each entry changes, for entries that are not written yet.
+        self._sent: dict[str, tuple[str, ...]] = {}
+        self._lock = asyncio.Lock()
 
     @property
     def waiting(self) -> int:
@@ -43,7 +44,7 @@ class Handover:
         Raises:
             StoreError: the bucket does not accept them; they stay in the spool.
         """
-        async with self._turn:
+        async with self._lock:
             paths = [path for path in envelopes if os.path.exists(path)]
             if paths:
                 entries = await asyncio.to_thread(
@@ -57,15 +58,15 @@ class Handover:
             await asyncio.to_thread(spool.remove, paths)
 
     async def look(self) -> None:
-        """Remove the envelopes that have been written."""
-        async with self._turn:
+        """Forget the envelopes that have been written, and the plans for their records."""
+        async with self._lock:
             if not self._sent:
                 return
             waiting = await self._shared.inbox.waiting_ids(self._sent)
             if written := self._sent.keys() - waiting:
                 await self.follower.look(at_once=True)
                 ids = {record_id for name in written for record_id in self._sent.pop(name)}
-                still_waiting = {record_id for of_entry in self._sent.values() for record_id in of_entry}
+                still_waiting = {record_id for entry_ids in self._sent.values() for record_id in entry_ids}
                 self._store.unstage(ids - still_waiting)
 
     async def settled(self) -> None:

@@ -1,4 +1,4 @@
-"""Remembers which envelope an engine is reading, so that one that crashes engines is not read again."""
+"""Remembers which envelope an engine is reading, so that none that crashes engines is read again."""
 
 import os
 from contextlib import suppress
@@ -7,11 +7,11 @@ from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
 
-MOST_DEATHS = 2  # engines that may hang or crash on an envelope before it is moved away
+MOST_DEATHS = 2  # an envelope is moved away when so many engines hung or crashed on it
 
 
 class InHand:
-    """Records which envelope the engine is reading, so that the next engine knows it after a crash.
+    """Records which envelope the engine is reading, so that the next engine knows this after a crash.
 
     An envelope on which two engines hung or crashed is not read again. An engine that was killed does not
     count.
@@ -43,7 +43,7 @@ class InHand:
         self._write("")
 
     def _write(self, note: str) -> None:
-        """Write without a sync: the file survives an engine's death, and a power cut is no evidence."""
+        """Write without a sync: the file survives an engine's death, and a power cut proves nothing."""
         with suppress(OSError):  # a full disk, or something else at the path
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
             descriptor = os.open(self._path, flags, 0o600)

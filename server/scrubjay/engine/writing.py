@@ -1,9 +1,9 @@
 """The write path: plan, journal, stage, acknowledge; then commit in groups, and empty the journal.
 
 A write is acknowledged when its envelope is fsynced. LanceDB receives writes in groups; an envelope leaves
-the spool only after the files with its record were synced. After a crash at any point it is replayed, and
-replaying is idempotent. If another engine writes the tables, this one hands its envelopes over to it, and
-vice versa.
+the spool only after the files with its record were synced. After a crash at any point, the remaining
+envelopes are replayed, which is idempotent. If another engine writes the tables, this engine hands its
+envelopes over to that engine, and vice versa.
 """
 
 import asyncio
@@ -48,13 +48,13 @@ log = logging.getLogger("scrubjay.engine.writing")
 # How long a commit waits for more writes. No caller waits that long: reads by id see staged writes, and
 # searches commit at once.
 GROUP_SECONDS = 1.0
-SHARED_GROUP_SECONDS = 0.15  # in a shared store, where another engine's search does wait for it
+SHARED_GROUP_SECONDS = 0.15  # in a shared store, where another engine's search does wait for the commit
 # How long a read waits for earlier writes. A compaction of 100,000 passages delays commits for seconds, and
 # every call must be answered within ten seconds.
 CATCH_UP_SECONDS = 4.0
 BUSY = "The latest writes are not searchable yet, because the store is busy with many changes."
-LONG_DOCUMENT = 100_000  # characters; planning a million takes 0.6 s
-DRAIN_SECONDS = 2.0  # between two checks of the spool, in addition to those that hooks request
+LONG_DOCUMENT = 100_000  # characters; a longer document is planned early, because a million take 0.6 s
+DRAIN_SECONDS = 2.0  # between two checks of the spool, in addition to the checks that hooks request
 Clock = Callable[[], datetime]
 
 
@@ -86,7 +86,7 @@ class Writer:
         self._changed_since: list[set[str]] = []  # for each plan in progress, the ids changed since it began
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
-        # Redacting 10 MB takes seconds.
+        # Documents have a separate lock, because redacting 10 MB takes seconds.
         self._redacting = {kind: asyncio.Lock() for kind in ("document", "other")}
         # Paths of envelopes whose records are not on disk yet, with the ids of those records. Borrowed
         # envelopes are in the inbox of a shared store instead of this spool.
@@ -117,7 +117,7 @@ class Writer:
         """Make one write; it is durable when this returns. `planner` replaces the usual planner of its kind.
 
         Raises:
-            InputError: it cannot be done as requested; nothing was written.
+            InputError: the write cannot be done as requested; nothing was written.
             OSError: the spool cannot be written; nothing was written.
         """
         await self.drain()  # earlier events of hooks come first
@@ -180,8 +180,8 @@ class Writer:
             paths = [path for path in spool.pending(self._home) if path not in open_paths]
             for path in paths:
                 async with self._order:
-                    # Since the folder was listed, this engine may have journalled a write there, or even
-                    # settled and removed it.
+                    # Since the folder was listed, this engine may have written the file itself, or even
+                    # settled the write and removed the file.
                     if path not in self._open and os.path.exists(path):
                         await self._replay(path)
             if events or paths:
@@ -191,10 +191,10 @@ class Writer:
     async def catch_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
         """Empty the spool and commit staged writes, so that a read sees every acknowledged write.
 
-        If that fails or takes longer than `seconds`, return a sentence that says so: committed records can
-        still be read.
+        If that fails or takes longer than `seconds`, return a sentence that says so, because committed
+        records can still be read.
         """
-        return await self._wait_at_most(self._drain_then(lambda: self._committed(self._store.flush)), seconds)
+        return await self._wait_at_most(self._drain_then(lambda: self._do_commit(self._store.flush)), seconds)
 
     async def settled(self) -> str | None:
         """Empty the spool and settle its writes, if the disk allows it; return the same as `catch_up`."""
@@ -238,7 +238,7 @@ class Writer:
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await PLANNERS[envelope.kind](self._store, envelope, self._clock())
             self._stage(path, plan)
-            # Only the machine of a hook has its transcript.
+            # The transcript is only on the machine where the hook ran.
             if envelope.source.startswith("hook:") and path not in self._borrowed:
                 self._recorded(envelope)
 
@@ -300,7 +300,7 @@ class Writer:
     async def settle(self) -> None:
         """Commit everything staged, sync it to the disk, and remove its envelopes.
 
-        If another engine does this, hand the envelopes over to it.
+        If another engine writes the tables, hand the envelopes over to that engine instead.
         """
         if self._handover is not None and not self._store.is_writer:
             async with self._order:  # not while this engine is becoming the writer
@@ -308,7 +308,7 @@ class Writer:
                     await self._hand_over(self._handover)
                     return
         paths, doomed, role = list(self._open), set(self._doomed), self._role
-        await self._committed(self._store.commit)
+        await self._do_commit(self._store.commit)
         await self._store.checkpoint()
         if doomed:
             await self._purge(doomed)
@@ -320,7 +320,7 @@ class Writer:
         for path in paths:
             self._open.pop(path, None)
 
-    async def _committed(self, commit: Callable[[], Awaitable[object]]) -> None:
+    async def _do_commit(self, commit: Callable[[], Awaitable[object]]) -> None:
         """Commit; if a table refuses a value that passed every check, move its envelope away and continue."""
         try:
             await commit()
@@ -353,7 +353,7 @@ class Writer:
             self._open.pop(path, None)
             self._borrowed.pop(path, None)
         if envelopes:
-            await self._removed(self._doomed)
+            await self._remove_derived(self._doomed)
             self._doomed.clear()
             self._role += 1
             assert self._store.shared is not None
@@ -378,8 +378,8 @@ class Writer:
             entries = await shared.inbox.next_entries()
             async with self._store.lock:
                 self._store.unstage()
-            for records in (self._open, self._borrowed, self._doomed):
-                records.clear()
+            for collection in (self._open, self._borrowed, self._doomed):
+                collection.clear()
             self._handover.forget()
             self._role += 1
             for entry in entries:
@@ -397,10 +397,10 @@ class Writer:
             if doomed & self._doomed:
                 await self._store.commit()
                 await purge(self._store, doomed, self._clock())
-                await self._removed(doomed)
+                await self._remove_derived(doomed)
                 self._doomed -= doomed
 
-    async def _removed(self, ids: Collection[str]) -> None:
+    async def _remove_derived(self, ids: Collection[str]) -> None:
         if self._purged is not None and ids:
             await self._purged(ids)
 
@@ -409,21 +409,22 @@ class Writer:
 
         A failed commit is tried again; nothing is dropped.
         """
-        group = pause = GROUP_SECONDS if self._handover is None else SHARED_GROUP_SECONDS
+        usual_pause = pause = GROUP_SECONDS if self._handover is None else SHARED_GROUP_SECONDS
         while True:
             await self._wake.wait()
             await asyncio.sleep(pause)
             self._wake.clear()
             try:
                 await self.settle()
-            except (StoreError, OSError, RuntimeError, ValueError) as error:  # a full disk, which may pass
+            except (StoreError, OSError, RuntimeError, ValueError) as error:
+                # The cause may pass, such as a full disk.
                 self._failed()
                 pause = min(max(1.0, pause * 2), 60.0)
                 message = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
                 log.error(message, self.pending, pause, error)
                 self._wake.set()
                 continue
-            pause = group
+            pause = usual_pause
             committed()
 
     async def watch(self) -> None:

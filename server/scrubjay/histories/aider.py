@@ -16,7 +16,7 @@ from scrubjay.transcripts.book import Book
 HOST = "aider"
 FILE = ".aider.chat.history.md"
 _STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
-DEEP = 3  # most folders below a place; a project's page is in its top folder
+DEEP = 3  # pages are searched at most so many folders below a place; a project's page is in its top folder
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -31,13 +31,13 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
     book = Book()
     prompt: list[str] = []
     answer: list[str] = []
-    at: str | None = None
-    in_code_block = False  # inside a block of code
+    chat_time: str | None = None
+    in_code_block = False
 
     def close() -> None:
         question, reply = "\n".join(prompt).strip(), "\n".join(answer).strip()
         if reply or not question.startswith("/"):  # a prompt with a slash is a command of aider
-            book.add_prompt(question, None, None, instant(at))
+            book.add_prompt(question, None, None, instant(chat_time))
             book.add_answer(reply)
         prompt.clear()
         answer.clear()
@@ -50,15 +50,13 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
         if started:
             in_code_block = False
             close()
-            at = datetime.fromisoformat(started[1]).astimezone().isoformat()
+            chat_time = datetime.fromisoformat(started[1]).astimezone().isoformat()
             book = books.setdefault(started[1], Book())
         elif line.startswith("#### ") and not in_code_block:
             if answer:
                 close()
             prompt.append(line[5:].replace("<blank>", ""))
-        elif prompt and (
-            in_code_block or not line.startswith(">")
-        ):  # a quoted line is a message of aider itself
+        elif prompt and (in_code_block or not line.startswith(">")):  # aider quotes its own messages
             answer.append(line)
     close()
     return [

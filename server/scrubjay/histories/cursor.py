@@ -17,7 +17,7 @@ from scrubjay.transcripts.turn import IMAGE
 
 HOST = "cursor"
 _STORE = "state.vscdb"
-_USER = 1  # the type of a bubble
+_USER = 1  # the type of a bubble that the user wrote
 _OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 
@@ -42,7 +42,7 @@ def folder_of(uri: object) -> str | None:
 
 
 def workspace_folder(disk: Disk, neighbour: str) -> str | None:
-    """Return the folder of the workspace whose storage has this file; None if it has several or none."""
+    """Return the folder of the workspace whose storage has this file; None unless it has one folder."""
     about = disk.object(os.path.join(os.path.dirname(neighbour), "workspace.json"))
     return folder_of(about.get("folder"))
 
@@ -61,10 +61,10 @@ def _composers(disk: Disk, database: sqlite3.Connection, path: str, at: float) -
             folders = _folders(disk, path)
         changed = seconds(composer.get("lastUpdatedAt")) or seconds(composer.get("createdAt")) or at
         folder = folders.get(composer_id)
-        yield Stored(HOST, path, changed, partial(_composer, database, composer_id, composer, folder))
+        yield Stored(HOST, path, changed, partial(_read_composer, database, composer_id, composer, folder))
 
 
-def _composer(
+def _read_composer(
     database: sqlite3.Connection, composer_id: str, composer: Fields, folder: str | None
 ) -> list[Session]:
     bubbles: Fields = {string(each.get("bubbleId")): each for each in dicts(composer.get("conversation"))}
@@ -80,11 +80,11 @@ def _composer(
         bubble = mapping(bubbles.get(bubble_id))
         folder = folder or string(bubble.get("workspaceProjectDir")) or None
         at = bubble.get("createdAt") or bubble.get("timestamp") or composer.get("createdAt")
-        _say(book, bubble, bubble_id, at)
+        _add_bubble(book, bubble, bubble_id, at)
     return [Session(HOST, composer_id, folder, book.close())]
 
 
-def _say(book: Book, bubble: Fields, key: object, at: object) -> None:
+def _add_bubble(book: Book, bubble: Fields, key: object, at: object) -> None:
     text = string(bubble.get("text")) or string(bubble.get("rawText"))
     if bubble.get("type") in (_USER, "user"):
         book.add_prompt(text or (IMAGE if bubble.get("images") else ""), key, None, instant(at))
@@ -102,21 +102,21 @@ def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Ite
         tab_id = string(tab.get("tabId"))
         if tab_id:
             changed = seconds(tab.get("lastSendTime")) or at
-            yield Stored(HOST, path, changed, partial(_tab, disk, tab_id, tab, path))
+            yield Stored(HOST, path, changed, partial(_read_tab, disk, tab_id, tab, path))
 
 
-def _tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
+def _read_tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
     book = Book()
     for bubble in dicts(tab.get("bubbles")):
-        _say(book, bubble, bubble.get("id"), tab.get("lastSendTime"))
+        _add_bubble(book, bubble, bubble.get("id"), tab.get("lastSendTime"))
     return [Session(HOST, tab_id, workspace_folder(disk, path), book.close())]
 
 
 def _folders(disk: Disk, path: str) -> dict[str, str]:
-    """Return the folder of each composer, by the lists of composers that workspaces store."""
+    """Return the folder of each composer by its id, from the lists that workspaces store."""
     folders: dict[str, str] = {}
-    user = os.path.dirname(os.path.dirname(path))
-    for store, _ in files_below(os.path.join(user, "workspaceStorage"), _is_store):
+    user_folder = os.path.dirname(os.path.dirname(path))
+    for store, _ in files_below(os.path.join(user_folder, "workspaceStorage"), _is_store):
         folder = workspace_folder(disk, store)
         if folder is None:
             continue

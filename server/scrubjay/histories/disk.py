@@ -19,7 +19,7 @@ from scrubjay.transcripts.json_lines import mapping
 MAX_FILE = 2**31  # bytes; the largest file that is read whole
 MAX_BODY = 2**28  # bytes of a decompressed text
 _EVERYTHING = 2**62
-_TRIES = 3  # to copy a database while the other program writes
+_TRIES = 3  # attempts to copy a database while its program writes
 
 
 class Disk:
@@ -48,7 +48,7 @@ class Disk:
                     os.unlink(copy + suffix)
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """Yield the lines of a file; of lines over 8 MiB only the beginning. .zst files are decompressed."""
+        """Yield the lines of a file, cut to their beginning if over 8 MiB. .zst files are decompressed."""
         if not path.endswith(".zst"):
             yield from last_lines(path, _EVERYTHING)
             return
@@ -73,7 +73,7 @@ class Disk:
         return parsed(read_regular(path, MAX_FILE))
 
     def object(self, path: str) -> dict[str, Any]:
-        """Return the JSON object in a file; an empty one for other contents, or if it cannot be read."""
+        """Return the JSON object in a file, or {} if the file has other contents or cannot be read."""
         try:
             return mapping(self.json(path))
         except (OSError, ValueError):
@@ -109,21 +109,21 @@ class Disk:
         return self._open[path]
 
     def _copy(self, path: str) -> str:
-        """Copy a database and its journals while they belong together; return the path of the copy."""
+        """Copy a database and its journals in a consistent state; return the path of the copy."""
         copy = os.path.join(self._scratch, f"history-{uuid.uuid4().hex}")
         self._copies.append(copy)
         for _ in range(_TRIES):
-            before = _version_of(path)
+            version = _version_of(path)
             for suffix in ("", "-journal", "-wal"):
                 if _size(path + suffix):
                     _copy_file(path + suffix, copy + suffix)
-            if _version_of(path) == before:
+            if _version_of(path) == version:
                 return copy
         raise OSError(f"{path} keeps changing; close the program that writes it, and repeat this")
 
 
 def columns(database: sqlite3.Connection, table: str) -> set[str]:
-    """Return the names of a table's columns; none if the table does not exist."""
+    """Return the names of a table's columns; an empty set if the table does not exist."""
     return {row["name"] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
@@ -137,7 +137,7 @@ def parsed(raw: str | bytes | None) -> Any:
 
 
 def embedded(value: Any) -> dict[str, Any]:
-    """Return the JSON object in a text, such as a value of a database; an empty one for anything else."""
+    """Return the JSON object in a text, such as a value of a database; {} for anything else."""
     try:
         return mapping(parsed(value))
     except (ValueError, TypeError):
@@ -145,9 +145,9 @@ def embedded(value: Any) -> dict[str, Any]:
 
 
 def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iterator[tuple[str, float]]:
-    """Yield the files whose path fits, with their last change in seconds since 1970.
+    """Yield each file whose path fits, with its last change in seconds since 1970.
 
-    They are at `place`, or at most `deep` folders below it.
+    The search covers `place` itself and at most `deep` folders below it.
     """
     if os.path.isfile(place):
         if fits(place):
@@ -164,7 +164,7 @@ def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iter
 
 
 def _next_chunk(stream: Any) -> bytes:
-    """Return the next bytes, b"" at the end; a file that is being written to ends inside a frame."""
+    """Return the next bytes, or b"" at the end, which may be inside a frame if the file is being written."""
     try:
         return bytes(stream.read(1 << 20))
     except OSError:

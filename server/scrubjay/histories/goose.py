@@ -17,7 +17,7 @@ _HIDDEN = ("sub_agent", "hidden")  # types of sessions without a person
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the sessions of a file; one that moved into the database is listed twice, with the same id."""
+    """List the sessions of a file. A session moved into the database is listed twice, with the same id."""
     if path.endswith(".jsonl"):
         yield Stored(HOST, path, at, partial(_from_lines, disk, path))
         return
@@ -35,7 +35,7 @@ def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
     for row in map(dict, database.execute(query, (session["id"],))):
         if embedded(row.get("metadata_json")).get("userVisible") is not False:
             content = parsed(row["content_json"])
-            _say(book, row["role"], content, row.get("message_id"), row["created_timestamp"])
+            _add_message(book, row["role"], content, row.get("message_id"), row["created_timestamp"])
     book.set_title(session.get("name") or session.get("description"))
     return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, book.close())]
 
@@ -45,13 +45,13 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
     about = embedded(next(lines, b""))
     book = Book()
     for line in map(embedded, lines):
-        _say(book, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
+        _add_message(book, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
     book.set_title(about.get("description"))
     session_id = string(about.get("id")) or os.path.basename(path).removesuffix(".jsonl")
     return [Session(HOST, session_id, string(about.get("working_dir")) or None, book.close())]
 
 
-def _say(book: Book, role: object, content: object, key: object, at: object) -> None:
+def _add_message(book: Book, role: object, content: object, key: object, at: object) -> None:
     if role == "user":
         for block in dicts(content):
             book.add_tool_result(block.get("id"), mapping(block.get("toolResult")).get("value"))

@@ -47,19 +47,19 @@ def _history(host: str, stores: list[dict[str, Any]]) -> History:
 
     def places(machine: Machine) -> Iterable[str]:
         return dict.fromkeys(
-            path for each in stores for place in each["places"] for path in machine.paths(place)
+            path for store in stores for place in store["places"] for path in machine.paths(place)
         )
 
-    def store_of(path: str) -> int | None:
+    def store_index_of(path: str) -> int | None:
         name = path.replace(os.sep, "/")
-        return next((at for at, pattern in enumerate(patterns) if pattern.fullmatch(name)), None)
+        return next((index for index, pattern in enumerate(patterns) if pattern.fullmatch(name)), None)
 
     def fits(path: str) -> bool:
-        return store_of(path) is not None
+        return store_index_of(path) is not None
 
     def stored(disk: Disk, path: str, at: float) -> Iterable[Stored]:
-        store = store_of(path)
-        return () if store is None else readers[store](disk, path, at)
+        index = store_index_of(path)
+        return () if index is None else readers[index](disk, path, at)
 
     return History(host, places, fits, stored, deep=stores[0].get("deep", 20))
 

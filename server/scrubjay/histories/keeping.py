@@ -58,33 +58,33 @@ def kept_turns(
     """Yield the part of each turn of a session that may be recorded.
 
     Args:
-        session_id: the id under which it is recorded.
+        session_id: the id under which the session is recorded.
         turns: each with its key, from `stored.with_keys`.
-        folder: the folder of turns that name none, if it is known.
+        folder: the folder, if known, of turns that name no folder.
         wishes: the user's policy.
         written_at: the last change of the session, for turns without a time (seconds since 1970).
-        now: seconds since 1970; a time after tomorrow is treated as missing.
+        now: seconds since 1970; a time a day or more after it is treated as missing.
         clean: applied to each text before it is stored.
     """
-    last: float | None = None
+    previous_start: float | None = None
     folders: tuple[str, ...] = () if folder is None else (folder,)
     for key, turn in turns:
         started_at = seconds(turn["started_at"])
         is_timed = started_at is not None and 0 < started_at < now + _DAY
         if started_at is None or not is_timed:
-            started_at = last or written_at
-        last, at = started_at, instant(started_at) or ""
+            started_at = previous_start or written_at
+        previous_start, at = started_at, instant(started_at) or ""
         folders = tuple(turn["folders"]) or folders[-1:]
-        place = folders[0] if folders else None
+        turn_folder = folders[0] if folders else None
         context = {"folders": dict.fromkeys(folders), "started_at": at if is_timed else None}
         part = allowed({**turn, **context}, wishes, written_at)
         fields = fields_of(part, clean) if part else {}
         texts = (*(part["prompts"] if part and "user" in fields else ()), fields.get("assistant"))
         if part is None or not capture.should_record(texts, wishes.policy):
-            yield KeptTurn(place, at, is_timed, None)
+            yield KeptTurn(turn_folder, at, is_timed, None)
             continue
         about = {"session_id": session_id, "prompt_id": capture.storable(key), "ts": at}
-        yield KeptTurn(place, at, is_timed, about | fields)
+        yield KeptTurn(turn_folder, at, is_timed, about | fields)
 
 
 def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
@@ -105,8 +105,8 @@ def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
     until = seconds(turn.get("until")) or started_at
     is_cut = any(off <= until and started_at < on for off, on in wishes.pauses)
     if is_cut or capture.is_excluded(wishes.policy, *folders):
-        nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": [], "runs": []}
-        return {**turn, "prompts": turn["prompts"][:1], **nothing}
+        no_answer: Fields = {"assistant": "", "tools": [], "files": [], "commands": [], "runs": []}
+        return {**turn, "prompts": turn["prompts"][:1], **no_answer}
     return turn
 
 
@@ -134,7 +134,7 @@ def pauses(
 ) -> tuple[tuple[float, float], ...]:
     """Return the pauses of capture.json in seconds since 1970; the current one has no end.
 
-    With `is_paused` but no current pause listed, the pause is assumed to have no beginning.
+    If `is_paused` but no current pause is listed, a pause without a beginning is added.
     """
     times = tuple((seconds(off) or 0.0, seconds(on) or _FOREVER) for off, on in pairs)
     has_current = any(on == _FOREVER for _, on in times)

@@ -31,7 +31,7 @@ _Facts = Callable[[sqlite3.Connection], Iterable[Fact]]
 
 
 def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
-    """Return the history of a memory with one database; the names of copies may have more than `name`."""
+    """Return the history of a memory that has one database; copies with a longer name also fit."""
     stem, ending = os.path.splitext(name)
 
     def fits(path: str) -> bool:
@@ -47,8 +47,8 @@ def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
 
 
 def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
-    """Yield observations and summaries, but no prompts: they have no answers, unlike those of transcripts."""
-    sessions = {_session(row): _content_session(row) for row in rows_of(database, "sdk_sessions")}
+    """Yield observations and summaries. Prompts are left out: unlike in transcripts, they have no answers."""
+    sessions = {_own_session_id(row): _host_session_id(row) for row in rows_of(database, "sdk_sessions")}
     for row in rows_of(database, "observations", required=True):
         narrative = string(row.get("narrative")) or string(row.get("text")) or string(row.get("subtitle"))
         points = "\n".join(f"- {each}" for each in strings(row.get("facts")))
@@ -71,7 +71,7 @@ def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
 
 
 def _claude_mem_fact(row: Fields, kind: str, sessions: Mapping[str, str]) -> Fact:
-    session = _session(row)
+    session = _own_session_id(row)
     return Fact(
         "claude-mem",
         f"{kind}/{session}/{row['id']}",
@@ -82,12 +82,12 @@ def _claude_mem_fact(row: Fields, kind: str, sessions: Mapping[str, str]) -> Fac
     )
 
 
-def _session(row: Fields) -> str:
+def _own_session_id(row: Fields) -> str:
     """Return claude-mem's id of a session, from the column of current or of older versions."""
     return string(row.get("memory_session_id")) or string(row.get("sdk_session_id"))
 
 
-def _content_session(row: Fields) -> str:
+def _host_session_id(row: Fields) -> str:
     """Return the host's id of a session, from the column of current or of older versions."""
     return string(row.get("content_session_id")) or string(row.get("claude_session_id"))
 
@@ -143,8 +143,8 @@ def _set_at(row: Fields) -> str | None:
 
 def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.time) -> Iterator[Fact]:
     for row in rows_of(database, "memories", required=True):
-        ends = seconds(row.get("expires_at"))
-        if ends is not None and ends <= now():
+        expires_at = seconds(row.get("expires_at"))
+        if expires_at is not None and expires_at <= now():
             continue
         tags, metadata, source = (
             strings(row.get("tags")),
@@ -158,7 +158,7 @@ def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.tim
             string(row["content"]),
             created_at=instant(row.get("created_at")),
             updated_at=instant(row.get("updated_at")),
-            # its hook tags a turn with the project only
+            # Hebb Mind's hook tags a turn with its project only
             project=tags[0] if tags and source.startswith("hook:") else None,
             session_id=string(metadata.get("session_id")) or None,
             tags=tags_of(*tags),
@@ -173,7 +173,7 @@ _MEMORY_FILE = re.compile(r"MEMORY_FILE_PATH[\"']?\s*[:=]\s*(?:\"((?:[^\"\\\n]|\
 
 
 def _server_memory_places(machine: Machine) -> Iterator[str]:
-    """Yield the files named by its variable, here or in a host's configuration, and those in its package."""
+    """Yield the files that MEMORY_FILE_PATH names, here or in a host's configuration, and npm's defaults."""
     yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
     configurations = [
         machine.path("{claude_json}"),
@@ -192,10 +192,10 @@ def _server_memory_places(machine: Machine) -> Iterator[str]:
             continue
         for quoted, plain in _MEMORY_FILE.findall(text):
             yield plain or re.sub(r"\\(.)", r"\1", quoted)
-    runs = machine.path("{npm_cache}/_npx")
+    npx_folder = machine.path("{npm_cache}/_npx")
     package = ("node_modules", "@modelcontextprotocol", "server-memory", "dist", "memory.jsonl")
-    for run in sorted(os.listdir(runs)) if os.path.isdir(runs) else ():
-        yield machine.join(runs, run, *package)
+    for run in sorted(os.listdir(npx_folder)) if os.path.isdir(npx_folder) else ():
+        yield machine.join(npx_folder, run, *package)
 
 
 def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -203,7 +203,7 @@ def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
-    """Yield a fact for each observation and relation; they have no times, so the file's counts."""
+    """Yield a fact for each observation and relation; they have no times, so they get the file's."""
     for raw in disk.lines(path):
         entry = embedded(raw)
         if entry.get("type") == "entity":
@@ -222,14 +222,14 @@ def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
 
 # basic-memory: notes in Markdown
 
-# `- [category] text #tag (context)`, but no task and no link
+# Matches `- [category] text #tag (context)`, but not a task or a link.
 _OBSERVATION = re.compile(r"\s*[-*] \[(?![ xX-]\])([^\[\]()\n]+)\] (.+)")
 _HASHTAG = re.compile(r"(?<!\S)#([^\s#]+)")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 
 
 def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List a note, or the notes of every project in a configuration; the default project counts as none."""
+    """List a note, or the notes of every project in a configuration; those of the default get no project."""
     if not path.endswith(".json"):
         yield Stored("basic-memory", path, at, partial(_basic_memory, path, at, None))
         return
@@ -356,12 +356,12 @@ def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
 
 def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
     """Yield the entries of a palace, each with its id and metadata."""
-    number, drawer = None, Fields()
+    entry_id, drawer = None, Fields()
     for row in database.execute(_DRAWERS):
-        if row["id"] != number:
+        if row["id"] != entry_id:
             if drawer:
                 yield drawer
-            number, drawer = row["id"], {"id": row["embedding_id"]}
+            entry_id, drawer = row["id"], {"id": row["embedding_id"]}
         values = (row["string_value"], row["int_value"], row["float_value"])
         drawer[row["key"]] = next((value for value in values if value is not None), None)
     if drawer:
@@ -369,7 +369,7 @@ def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
 
 
 def _local_time(value: object) -> str | None:
-    """Return a time of MemPalace, which is in the machine's own zone if it names none."""
+    """Return a time of MemPalace, or None if it is invalid; a time without a zone is local."""
     try:
         return datetime.fromisoformat(string(value)).astimezone().isoformat()
     except ValueError:

@@ -32,10 +32,10 @@ from scrubjay.hosts.machine import Machine
 from scrubjay.redaction.redact import redact
 from scrubjay.transcripts.json_lines import mapping, string
 
-MOST_FILES = 2_000  # of one host, the newest
-MOST_NOTES = 500  # of one file
+MOST_FILES = 2_000  # of each host, so many of the newest files are read
+MOST_NOTES = 500  # of each file, so many notes are read
 MAX_FILE = 2**20  # bytes; a host's own limits are far below
-_MOST_DEPTH = 3  # most folders below a place
+_MOST_DEPTH = 3  # files are at most so many folders below a place
 _HEAD = 200  # lines at the beginning of a transcript that may name its folder
 _MARKDOWN = r".*\.md"
 THIS_MACHINE = socket.gethostname()[:100] or "here"  # the machine whose files these are
@@ -55,7 +55,7 @@ class MemoryFile(NamedTuple):
 
     @property
     def source(self) -> str:
-        """The source of the facts in it."""
+        """Return the source of the facts in this file."""
         return f"{self.host} memory"
 
 
@@ -84,7 +84,7 @@ def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
 
 
 def is_gone(path: str, patterns: list[str]) -> bool:
-    """Return True if a file was removed from one of these places, whose parent folder still exists."""
+    """Return True if a file was removed from a place of `patterns` whose parent folder still exists."""
     if os.path.lexists(path):
         return False
     matching = (
@@ -180,23 +180,23 @@ def _enclosing_project(file: MemoryFile, machine: Machine, disk: Disk | None = N
 
 
 def _stays_inside(file: MemoryFile, machine: Machine) -> bool:
-    """Return True if no link leads out of the project, because a stranger may have made the project."""
+    """Return True if no link leads out of the project, which a stranger may have made."""
     folder = _enclosing_project(file, machine) or os.sep
-    below = os.path.relpath(file.path, folder)
-    return os.path.realpath(file.path) == os.path.join(os.path.realpath(folder), below)
+    relative_path = os.path.relpath(file.path, folder)
+    return os.path.realpath(file.path) == os.path.join(os.path.realpath(folder), relative_path)
 
 
 def _by_slug(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
-    """Return the project whose path is the folder's name, with dashes for all but letters and digits."""
-    project = os.path.dirname(file.place)
+    """Return the project whose path, with dashes for all but letters and digits, is the folder's name."""
+    slug_folder = os.path.dirname(file.place)
 
     def fits(folder: str) -> bool:
-        return re.sub(r"[^A-Za-z0-9]", "-", folder).casefold() == os.path.basename(project).casefold()
+        return re.sub(r"[^A-Za-z0-9]", "-", folder).casefold() == os.path.basename(slug_folder).casefold()
 
     if folder := next(filter(fits, machine.projects), None):
         return folder
-    sessions = glob.glob(os.path.join(glob.escape(project), "*.jsonl"))
-    sessions += glob.glob(os.path.join(glob.escape(project), "chats", "*.jsonl"))
+    sessions = glob.glob(os.path.join(glob.escape(slug_folder), "*.jsonl"))
+    sessions += glob.glob(os.path.join(glob.escape(slug_folder), "chats", "*.jsonl"))
     for session in sorted(sessions, reverse=True)[:5]:
         with suppress(OSError):
             lines = map(embedded, islice(disk.lines(session), _HEAD))
@@ -233,5 +233,5 @@ def _user_place(store: dict[str, Any], machine: Machine) -> Iterator[str]:
 
 
 def _is_note_file(store: dict[str, Any], place: str, path: str) -> bool:
-    below = path[len(place) :].replace(os.sep, "/").lstrip("/") or os.path.basename(path)
-    return re.fullmatch(store.get("files", _MARKDOWN), below) is not None
+    relative_path = path[len(place) :].replace(os.sep, "/").lstrip("/") or os.path.basename(path)
+    return re.fullmatch(store.get("files", _MARKDOWN), relative_path) is not None

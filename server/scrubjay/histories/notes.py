@@ -14,7 +14,8 @@ _LABEL = re.compile(r"([A-Z][\w ,'-]{2,60}):")  # a line above a list, as Codex 
 _LABEL_LEVEL = 7  # below every heading
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _FIELD = re.compile(r"([a-z_]{2,40}):\s+(\S.*)")
-_POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")  # an index entry; the file that it names is read itself
+# An index entry, which is skipped because the file that it names is read itself.
+_POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")
 _EMPTY = re.compile(r"[\W_]*(?:No entries yet[\W_]*)?")
 _TASKS = re.compile(r"(?: ?\[Task \d{1,3}\]){1,20}$")  # Codex's references to its own lists
 
@@ -33,7 +34,7 @@ def notes(text: str, sections: Collection[str] = ()) -> Iterator[Note]:
     """Yield the notes of a Markdown file.
 
     A file with front matter is one note; in other files, each list item and each paragraph is a note. With
-    `sections`, only the notes of those files below these headings are returned.
+    `sections`, those other files yield only the notes below these headings.
 
     >>> [note.content for note in notes("## Build\\n- Use pnpm,\\n  not npm.\\n- [Index](a.md)\\n\\nShip.")]
     ['Use pnpm,\\nnot npm.', 'Ship.']
@@ -56,22 +57,21 @@ class _Reader:
 
     def __init__(self, sections: Collection[str]) -> None:
         self._sections = sections
-        self._wanted = 0  # the level of the wanted heading above the current line; 0 without one
+        self._wanted = 0  # the level of the wanted heading above the current line, or 0
         self._section = ""
         self._fields: dict[str, str] = {}
-        self._head: dict[str, str] | None = (
-            None  # the fields above the first heading, which apply to all notes
-        )
+        # The fields above the first heading, which apply to all notes.
+        self._head: dict[str, str] | None = None
         self._lines: list[str] = []
         self._is_item = self._is_after_gap = self._is_code = False
 
     def read(self, line: str) -> Iterator[Note]:
         """Read the next line; yield the note that ends before it, if any."""
-        words = line.strip()
-        if self._is_code or words.startswith("```"):
-            self._is_code ^= words.startswith("```")
+        stripped = line.strip()
+        if self._is_code or stripped.startswith("```"):
+            self._is_code ^= stripped.startswith("```")
             self._lines.append(line)
-        elif not words:
+        elif not stripped:
             self._is_after_gap = True
         elif heading := _HEADING.fullmatch(line):
             yield from self._enter(len(heading[1]), heading[2].rstrip("# \t"))
@@ -81,11 +81,11 @@ class _Reader:
             yield from self.end()
             self._lines, self._is_item = [item[1]], True
         elif self._lines and (line[0].isspace() if self._is_item else not self._is_after_gap):
-            self._lines.append(words)
+            self._lines.append(stripped)
             self._is_after_gap = False
         else:
             yield from self.end()
-            self._lines = [words]
+            self._lines = [stripped]
 
     def end(self) -> Iterator[Note]:
         """Yield the unfinished note, if any."""

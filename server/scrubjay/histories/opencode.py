@@ -20,7 +20,7 @@ def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
         yield Stored(host, path, at, partial(_from_files, host, disk, path))
         return
     database = disk.database(path)
-    for table, read in (("session", _from_rows), ("session_v2", _from_second_rows)):
+    for table, read in (("session", _from_rows), ("session_v2", _from_rows_of_v2)):
         names = columns(database, table)
         if not {"id", "time_updated"} <= names:
             continue
@@ -38,7 +38,7 @@ def _session(
 ) -> list[Session]:
     book = Book()
     read(book, database, row["id"])
-    _name(book, row.get("title"))
+    _set_title(book, row.get("title"))
     return [Session(host, str(row["id"]), string(row.get("directory")) or None, book.close())]
 
 
@@ -51,19 +51,19 @@ def _from_rows(book: Book, database: sqlite3.Connection, session_id: str) -> Non
     for row in database.execute(
         "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
     ):
-        _say(book, row["id"], embedded(row["data"]), parts.get(row["id"], []))
+        _add_message(book, row["id"], embedded(row["data"]), parts.get(row["id"], []))
 
 
-def _from_second_rows(book: Book, database: sqlite3.Connection, session_id: str) -> None:
+def _from_rows_of_v2(book: Book, database: sqlite3.Connection, session_id: str) -> None:
     for row in database.execute(
         "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq", (session_id,)
     ):
         data = embedded(row["data"])
         content = [{"type": "text", "text": data.get("text")}, *dicts(data.get("content"))]
-        _say(book, row["id"], {**data, "role": row["type"]}, content)
+        _add_message(book, row["id"], {**data, "role": row["type"]}, content)
 
 
-def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None:
+def _add_message(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None:
     parts = [each for each in dicts(parts) if not (each.get("synthetic") or each.get("ignored"))]
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
@@ -79,8 +79,8 @@ def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None
             book.interrupted()
 
 
-def _name(book: Book, title: object) -> None:
-    """Note a session's title, unless it is `New session - <time>`, which precedes the model's title."""
+def _set_title(book: Book, title: object) -> None:
+    """Set a session's title, unless it is a placeholder (`New session - <time>`) that a model replaces."""
     if not string(title).startswith(("New session - ", "Child session - ")):
         book.set_title(title)
 
@@ -94,8 +94,8 @@ def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
     book = Book()
     for message in _documents(disk, os.path.join(storage, "message", session_id)):
         message_id = string(message.get("id"))
-        _say(book, message_id, message, _documents(disk, os.path.join(storage, "part", message_id)))
-    _name(book, about.get("title"))
+        _add_message(book, message_id, message, _documents(disk, os.path.join(storage, "part", message_id)))
+    _set_title(book, about.get("title"))
     return [Session(host, session_id, string(about.get("directory")) or None, book.close())]
 
 

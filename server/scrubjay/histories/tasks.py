@@ -15,12 +15,13 @@ from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 _LEGACY = "api_conversation_history.json"
 _MODERN = ".messages.json"
-# The tags in which a host puts what the user says.
+# Opening tags of the elements in which a host puts what the user says.
 _USER_TEXT = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
 _ANSWER = re.compile(r"<(result)>")
 _THOUGHT = re.compile(r"<(thinking)>")
-# What a host adds to the user's text, and calls of tools, which older models wrote into their answers.
+# Elements that a host adds to the user's text.
 _NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>")
+# Calls of tools, which older models wrote into their answers.
 _CALL = re.compile(r"<([a-z]+(?:_[a-z]+)+)>")
 _COMMAND = re.compile(r"<(command)>")
 _CLOSING = re.compile(r"</([a-z_]+)>")
@@ -43,18 +44,19 @@ def _modern(host: str, disk: Disk, path: str) -> list[Session]:
 
 
 def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
-    task, tasks = os.path.split(os.path.dirname(path))[::-1]
-    list_item = _items(disk, os.path.join(os.path.dirname(tasks), "state", "taskHistory.json")).get(task, {})
+    task_id, tasks_folder = os.path.split(os.path.dirname(path))[::-1]
+    list_path = os.path.join(os.path.dirname(tasks_folder), "state", "taskHistory.json")
+    list_item = _items_by_id(disk, list_path).get(task_id, {})
     about = {**list_item, **_neighbour(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
     folder = string(about.get("workspace")) or string(about.get("cwdOnTaskInitialization"))
-    at = int(task) if task.isdecimal() and len(task) < 16 else about.get("ts")
-    return [_session(host, task, folder, disk.json(path), at)]
+    started_at = int(task_id) if task_id.isdecimal() and len(task_id) < 16 else about.get("ts")
+    return [_session(host, task_id, folder, disk.json(path), started_at)]
 
 
-def _session(host: str, session_id: str, folder: str, messages: object, began: object) -> Session:
+def _session(host: str, session_id: str, folder: str, messages: object, started_at: object) -> Session:
     book = Book()
     for message in dicts(messages):
-        content, at = message.get("content"), message.get("ts") or began
+        content, at = message.get("content"), message.get("ts") or started_at
         blocks = dicts(content)
         if message.get("role") == "user":
             _add_prompt(book, content, message.get("id"), at)
@@ -96,18 +98,18 @@ class _Element(NamedTuple):
 
 
 def _elements(opening: re.Pattern[str], text: str) -> Iterator[_Element]:
-    """Yield the elements with such a tag, in order; an element inside another is not yielded itself.
+    """Yield the elements with an `opening` tag, in order, but no element inside another.
 
     A tag that is never closed is skipped without a search for its end, so that many of them cost little.
     """
-    last = {tag[1]: tag.start() for tag in _CLOSING.finditer(text)}
-    at = 0
-    while tag := opening.search(text, at):
-        at = tag.end()
-        if last.get(tag[1], -1) >= at:
-            close = text.index(f"</{tag[1]}>", at)
-            inner, at = text[at:close], close + len(tag[1]) + 3
-            yield _Element(tag[1], tag.start(), at, inner)
+    last_closings = {tag[1]: tag.start() for tag in _CLOSING.finditer(text)}
+    position = 0
+    while tag := opening.search(text, position):
+        position = tag.end()
+        if last_closings.get(tag[1], -1) >= position:
+            close = text.index(f"</{tag[1]}>", position)
+            inner, position = text[position:close], close + len(tag[1]) + 3
+            yield _Element(tag[1], tag.start(), position, inner)
 
 
 def _without(opening: re.Pattern[str], text: str) -> str:
@@ -122,6 +124,6 @@ def _neighbour(disk: Disk, path: str) -> Fields:
     return mapping(disk.json(path)) if os.path.isfile(path) else {}
 
 
-def _items(disk: Disk, path: str) -> dict[str, Fields]:
+def _items_by_id(disk: Disk, path: str) -> dict[str, Fields]:
     items = dicts(disk.json(path)) if os.path.isfile(path) else []
     return {string(each.get("id")): each for each in items if seconds(each.get("ts"))}

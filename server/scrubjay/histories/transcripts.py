@@ -19,7 +19,7 @@ from scrubjay.histories.stored import Fields, Session, Stored
 from scrubjay.transcripts.formats import turns
 from scrubjay.transcripts.json_lines import mapping, string
 
-_HEAD = 200  # lines at the beginning of a file that name its session and folder
+_HEAD = 200  # so many lines at the beginning of a file are searched for its session and folder
 
 
 class _About(NamedTuple):
@@ -34,7 +34,7 @@ _Reader = Callable[[Sequence[Fields], str, Disk], "_About | None"]
 
 
 def _in_lines(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """Return the session and folder that lines name, as those of Claude Code and Qwen Code do."""
+    """Return the session and folder that the lines name, as in Claude Code and Qwen Code."""
     folder = next(filter(None, (string(each.get("cwd")) for each in head)), None)
     session_id = next(filter(None, (string(each.get("sessionId")) for each in head)), None)
     return _About(session_id, folder)
@@ -116,26 +116,26 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     return _About(session_id or default, project or None)
 
 
-def _reader(about: _Reader) -> Callable[[str, Disk, str, float], Iterator[Stored]]:
-    """Return a function that lists the session of a file; `about` reads its first lines."""
+def _reader(read_head: _Reader) -> Callable[[str, Disk, str, float], Iterator[Stored]]:
+    """Return a function that lists the session of a file; `read_head` reads its first lines."""
 
     def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-        yield Stored(host, path, at, partial(_sessions, host, about, disk, path))
+        yield Stored(host, path, at, partial(_sessions, host, read_head, disk, path))
 
     return stored
 
 
-def _sessions(host: str, about: _Reader, disk: Disk, path: str) -> list[Session]:
+def _sessions(host: str, read_head: _Reader, disk: Disk, path: str) -> list[Session]:
     lines = _lines(disk, path)
-    session = about([embedded(line) for line in islice(lines, _HEAD)], path, disk)
-    if session is None:
+    about = read_head([embedded(line) for line in islice(lines, _HEAD)], path, disk)
+    if about is None:
         return []
-    file_session_id = session.id or os.path.basename(path).partition(".")[0]
+    file_session_id = about.id or os.path.basename(path).partition(".")[0]
     sessions: dict[str, list[Fields]] = {}
     for turn in turns(lines, host):
         # A session that continues under a new id begins with copies of the older session's lines.
         sessions.setdefault(turn["session_id"] or file_session_id, []).append(turn)
-    return [Session(host, session_id, session.folder, turns) for session_id, turns in sessions.items()]
+    return [Session(host, session_id, about.folder, own_turns) for session_id, own_turns in sessions.items()]
 
 
 def _lines(disk: Disk, path: str) -> list[bytes]:

@@ -58,7 +58,7 @@ def _session(disk: Disk, path: str) -> list[Session]:
 
 
 def _replayed(lines: Iterable[bytes]) -> Any:
-    """Return the document after the changes of a log; invalid and incomplete changes are skipped."""
+    """Return the document that a log of changes results in; invalid and incomplete changes are skipped."""
     document: Any = {}
     for line in lines:
         try:
@@ -73,19 +73,19 @@ def _replayed(lines: Iterable[bytes]) -> Any:
 
 
 def _change(document: Any, entry: Fields) -> None:
-    *path, last = entry["k"]
+    *path, last_step = entry["k"]
     for step in path:
         document = document[step]
     kind, value = entry.get("kind"), entry.get("v")
     if kind == _SET:
-        if isinstance(document, list) and last == len(document):
+        if isinstance(document, list) and last_step == len(document):
             document.append(value)
         else:
-            document[last] = value
+            document[last_step] = value
     elif kind == _PUSH:
-        target = document[last] if isinstance(document, list) else document.setdefault(last, [])
+        target = document[last_step] if isinstance(document, list) else document.setdefault(last_step, [])
         if isinstance(entry.get("i"), int):
             del target[entry["i"] :]
         target.extend(value or ())
     elif kind == _DELETE:
-        del document[last]
+        del document[last_step]

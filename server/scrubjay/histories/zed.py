@@ -13,13 +13,8 @@ from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "zed"
-_COLUMNS = {
-    "id",
-    "updated_at",
-    "created_at",
-    "folder_paths",
-    "parent_id",
-}  # old databases lack the last three
+# Old databases lack the last three.
+_COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -39,16 +34,16 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
     raw = data if isinstance(data, bytes) else str(data).encode()
     document = mapping(parsed(disk.inflate(raw) if kind == "zstd" else raw))
     messages = document.get("messages")
-    began = row.get("created_at") or row["updated_at"]  # messages have no times
+    started_at = row.get("created_at") or row["updated_at"]  # messages have no times
     book = Book()
     for message in messages if isinstance(messages, list) else []:
-        _say(book, mapping(message), began)
+        _add_message(book, mapping(message), started_at)
     book.set_title(document.get("title") or document.get("summary"))
     folder = string(row.get("folder_paths")).partition("\n")[0]
     return [Session(HOST, str(row["id"]), folder or None, book.close())]
 
 
-def _say(book: Book, message: Fields, at: object) -> None:
+def _add_message(book: Book, message: Fields, at: object) -> None:
     user, agent = mapping(message.get("User")), mapping(message.get("Agent"))
     if user:
         book.add_prompt(

@@ -33,7 +33,7 @@ _FILES = (
     "purged_facts.txt",
     "anchors.db",
 )
-# envelopes and events that are not in a table yet
+# These folders hold envelopes and events that are not in a table yet.
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")
 _BLOCK = 1 << 20
 
@@ -46,9 +46,9 @@ def links_folder(home: Home) -> str:
 
 
 def link_store(home: Home) -> None:
-    """Hard-link every file of the store, because LanceDB never changes a written file.
+    """Hard-link every file of the store, which works because LanceDB never changes a written file.
 
-    Writes wait only for this, a millisecond per hundred files; afterwards `copy_home` copies the links.
+    Writes wait only for the linking, a millisecond per hundred files. `copy_home` copies the links later.
 
     Raises:
         HomeError: the store is on another disk than the home.
@@ -141,7 +141,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
 def keep_tokens(home: Home) -> bool:
     """Copy the keys of the current home into the home that will replace it; return True if there are any.
 
-    A backup may have keys that were removed later, and may lack newer ones.
+    A backup may have keys that were removed later, and may lack newer keys.
     """
     try:
         content = read_kept(home.tokens)
@@ -185,7 +185,7 @@ def has_content(home: Home) -> bool:
 
 
 def replace_home(home: Home, aside: str) -> None:
-    """Rename the home to `aside`, and the finished copy in `restoring` to the home, each in one step.
+    """Rename the home to `aside`, and the finished copy at `restoring(home)` to the home, each in one step.
 
     If the process is killed in between, the next process that opens the home finishes the work.
 
@@ -199,7 +199,7 @@ def replace_home(home: Home, aside: str) -> None:
         try:
             os.rename(draft, root)
         except OSError:
-            if os.path.exists(draft):  # else a client that started just now finished it
+            if os.path.exists(draft):  # otherwise a client that just started has finished the renaming
                 os.rename(aside, root)
                 raise
     except OSError as error:

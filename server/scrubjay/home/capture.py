@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 CAPTURES = ("all", "salient", "summary_only", "off")
-# What a model sees unasked: nothing; an opening in each session; the opening and lines next to prompts; the
-# opening and lines before edits and commands and at failures.
+# A model sees unasked, in this order: nothing; an opening in each session; the opening and lines next to
+# prompts; the opening and lines before edits and commands and at failures.
 INJECTIONS = ("off", "session", "prompt", "edit")
 MAX_TEXT = 1_000_000  # characters of one side of a turn; a test compares it with models.fields.MAX_TURN_TEXT
 
@@ -35,7 +35,8 @@ Policy = namedtuple("Policy", "capture min_length paused excluded inject effect"
 
 DEFAULT = Policy(capture="all", min_length=10, paused=False, excluded=(), inject="session")
 
-# Names of files, paths, identifiers, calls, quoted code, versions, and words of rules. One of them is enough.
+# One of these makes a text salient: a file name, a path, an identifier, a call, quoted code, a version, or a
+# word of a rule.
 _SPECIFIC = (
     r"\w\.(?:py|js|ts|tsx|jsx|go|rs|java|kt|rb|c|h|cc|cpp|cs|php|sql|sh|toml|yaml|yml|json|md|html|css)\b"
     r"|/[\w.-]+/|[a-zA-Z0-9]_[a-zA-Z0-9]|\w\(\)|`[^`\n]+`|[a-z][A-Z][a-z]|#\d|[^\W\d_]\d|\d\.\d"
@@ -76,7 +77,7 @@ def read(home: Home) -> dict[str, Any]:
 
 
 def policy(data: Mapping[str, Any]) -> Policy:
-    """Read the policy from the values of capture.json; missing ones have their defaults.
+    """Read the policy from the values of capture.json; missing values have their defaults.
 
     Raises:
         InputError: a value is unknown or of the wrong type. Code that cannot read what the user wants must
@@ -93,15 +94,15 @@ def policy(data: Mapping[str, Any]) -> Policy:
         ("inject", values["inject"] in INJECTIONS, "one of " + ", ".join(INJECTIONS)),
         ("excluded", _are_absolute_paths(values["excluded"]), "a list of absolute folders"),
     )
-    for name, valid, expected in checks:
-        if not valid:
+    for name, is_valid, expected in checks:
+        if not is_valid:
             raise InputError(f"capture.json: {name} must be {expected}; `scrubjay config` rewrites it.")
     values["excluded"] = tuple(os.path.normpath(folder) for folder in values["excluded"])
     return Policy(**values)
 
 
 def injection(value: Any) -> Any:
-    """Return a current value of `inject`, which used to be a switch for lines next to prompts.
+    """Return `inject` as a current value; it used to be a switch for lines next to prompts.
 
     >>> injection(True), injection(False), injection("session")
     ('prompt', 'off', 'session')
@@ -213,7 +214,7 @@ def unanswered(turns: int) -> str:
 
 
 def _spellings(folders: Iterable[str]) -> Iterator[str]:
-    """Yield each folder as written and with links resolved; a folder on a Windows drive as WSL mounts it."""
+    """Yield each folder as written and with links resolved. In WSL, a Windows path becomes its mount."""
     for folder in folders:
         on_drive = os.sep == "/" and re.match(r"[A-Za-z]:[\\/]", folder)
         path = f"/mnt/{folder[0].lower()}/" + folder[3:].replace("\\", "/") if on_drive else folder

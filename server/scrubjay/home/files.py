@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer line is skipped
-BEGINNING = 64 * 1024  # bytes at the start of a longer line that are returned
-LONGEST_FILE = 64 * 1024 * 1024  # bytes of a file in a home: 300,000 scopes
-_LOCKED_BYTE = 1 << 30  # Windows locks are mandatory; far beyond the text, they leave the text readable
+LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer line is cut
+BEGINNING = 64 * 1024  # bytes at the start of a longer line that remain
+LONGEST_FILE = 64 * 1024 * 1024  # bytes of a file in a home, enough for 300,000 scopes
+_LOCKED_BYTE = 1 << 30  # a lock on Windows prevents reading, so this byte is far beyond the text
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
@@ -51,7 +51,7 @@ def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> by
     """Read a file of at most `limit` bytes. Raises as `open_regular` does.
 
     Raises:
-        ValueError: it is longer; our own files never are.
+        ValueError: the file is longer; our own files never are.
     """
     with open_regular(path, own=own) as file:
         if os.fstat(file.fileno()).st_size > limit:
@@ -155,7 +155,7 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
 
 
 def hold(path: str, seconds: float) -> int:
-    """Lock a file, creating it, and return its descriptor; closing that releases the lock.
+    """Lock a file, creating it, and return its descriptor; closing it releases the lock.
 
     Raises:
         OSError: the disk refused, or another process held the lock for `seconds`.
@@ -246,7 +246,7 @@ def is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return True if a process is running, as far as can be seen; a zombie is not."""
+    """Return True if a process is running, or if that is unknown; a zombie is not running."""
     if os.name == "nt":  # there, signal 0 would end the process
         return True
     try:

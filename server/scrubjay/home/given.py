@@ -16,7 +16,7 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hoo
 if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
-MAX_BYTES = 256 * 1024  # of given.log and of given.log.1: 4,000 lines and more
+MAX_BYTES = 256 * 1024  # of given.log and of given.log.1; each holds at least 4,000 lines
 
 Given = namedtuple("Given", "at by session scope tokens sessions facts")
 """One line. `by` is opening, prompt, `WITHHELD`, or the name of a tool or command.

@@ -1,4 +1,4 @@
-"""Copies of those files of a home that cannot be derived: settings, scopes, keys.
+"""Keeps copies of those files of a home that cannot be derived: settings, scopes, keys.
 
 The copies are in `<home>/kept`. They show that a file was removed, and are used until it is back.
 Standard library only and Python 3.9 syntax, because hooks read scopes.
@@ -60,7 +60,7 @@ def restore(home: Home) -> list[str]:
 
 
 def refresh(home: Home) -> None:
-    """Copy the files that have no copy or were edited; the settings must be valid.
+    """Copy the files that have no copy or were edited. The caller has checked the settings.
 
     capture.json is copied too. Losing it does no harm, because an engine derives it again.
 
@@ -72,7 +72,7 @@ def refresh(home: Home) -> None:
             content = read_whole(path)
             if path != home.config:
                 parse_json(content)
-        except (OSError, ValueError):  # missing or damaged: keep the copy
+        except (OSError, ValueError):  # the file is missing or damaged: keep the copy
             continue
         try:
             is_current = read_whole(copy_of(path)) == content

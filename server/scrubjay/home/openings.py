@@ -27,10 +27,10 @@ COUNTS = ("sessions", "facts")
 def read(home: Home, scope: str, now: float, host: str | None = None) -> dict[str, Any] | None:
     """Return the opening of a scope's next session: its text ("" if nothing is remembered) and its counts.
 
-    A host that has a memory itself has a separate opening.
+    A host with its own memory has a separate opening.
 
-    Return None if the opening is unknown: none was written since the last change, it has a fact that expired
-    before `now` (seconds since 1970), or writes or answers in the spool are waiting for an engine.
+    Return None if the opening is unknown: it was not written since the last change, it has a fact that
+    expired before `now` (seconds since 1970), or writes or answers in the spool are waiting for an engine.
     """
     try:
         opening = parse_json(read_whole(_path(home, scope), own=True))
@@ -44,7 +44,7 @@ def read(home: Home, scope: str, now: float, host: str | None = None) -> dict[st
 
 
 def hints(home: Home, scope: str) -> dict[str, Any]:
-    """Return the hints that hooks of tools may show in a scope (see `search/hints`); {} if unknown."""
+    """Return the hints that hooks of tools may show in a scope (see `search/hints`), or {} if unknown."""
     try:
         opening = parse_json(read_whole(_path(home, scope), own=True))
         values = opening["hints"] if opening["scope"] == scope else {}
@@ -62,10 +62,10 @@ def write(
     hints: Mapping[str, Any] | None = None,
     **counts: int,
 ) -> None:
-    """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
+    """Write the opening of a scope, valid until `until` (seconds since 1970; None: until a change).
 
-    `counts` are the `COUNTS` of what the text names. `by_host` has separate texts and counts for some hosts.
-    `hints` are for hooks of tools.
+    `counts` say how many sessions and facts the text names (`COUNTS`). `by_host` has separate texts and
+    counts for some hosts. `hints` are for hooks of tools.
 
     Raises:
         OSError: the disk refused.

@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hoo
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = 1  # of the tables in data/; the store and every backup record it
+SCHEMA_VERSION = 1  # the version of the tables in data/, which the store and every backup record
 SOCKET_PATH_LIMIT = 100  # bytes; sun_path has 104 (macOS) or 108 (Linux), with the final NUL
 # The folders that every home has.
 _FOLDERS = ("spool", "events", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")
@@ -34,11 +34,11 @@ class Home:
         self.tokens = self._path("tokens.json")  # digests of the HTTP keys, with their rights
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
         self.words = self._path("words.tsv")  # developers' words that the user added
-        self.purged_facts = self._path("purged_facts.txt")  # digests, so that no host's memory restores them
+        self.purged_facts = self._path("purged_facts.txt")  # digests of facts that must not be imported again
         self.hooks = self._path("hooks.json")  # how to undo our changes to hosts' files
         self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
         self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine
-        self.engine_json = self._path("engine.json")  # its address, version and pid: a hint, never a lock
+        self.engine_json = self._path("engine.json")  # engine's address, version, pid: a hint, never a lock
         self.socket = self._path("engine.sock")  # elsewhere if this path is too long
         self.data = self._path("data")  # LanceDB
         self.anchors = self._path("anchors.db")  # the places in code that records name, derived
@@ -124,7 +124,7 @@ def _take_restored(home: Home) -> None:
     try:
         os.rename(restored(home), os.path.realpath(home.root))
     except OSError:
-        return  # usually missing; or another process was faster
+        return  # usually no copy is waiting; or another process was faster
 
 
 def _check_owner(root: str) -> None:

@@ -1,4 +1,4 @@
-"""Which facts were purged, so that they are not restored when a host's memory is read again.
+"""Records which facts were purged, so that they are not restored when a host's memory is read again.
 
 Only digests are stored. Standard library only.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from scrubjay.home.files import read_whole, write_whole
 from scrubjay.home.paths import Home
 
-_LONGEST = 64 * 1024 * 1024  # bytes: two million facts
+_LONGEST = 64 * 1024 * 1024  # bytes, enough for two million facts
 
 
 def read(home: Home) -> frozenset[str]:

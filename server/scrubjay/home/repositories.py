@@ -66,7 +66,7 @@ def head_of(tree: WorkTree) -> tuple[str, str | None] | None:
 
 
 def birth_of(path: str) -> str | None:
-    """Return the start of the reflog of the common git folder at `path`; None without a reflog.
+    """Return the start of the reflog of the common git folder at `path`; None if there is no reflog.
 
     It is `<old commit> <new commit> <seconds>`, from the first line without its author and message.
     """
@@ -81,15 +81,15 @@ def normal_url(url: str, base: str) -> str:
     ('github.com/corvid/jay', 'github.com/corvid/jay')
     """
     scheme, separator, rest = url.strip().partition("://")
-    before, colon, after = url.partition(":")
+    before_colon, colon, after_colon = url.partition(":")
     if separator and scheme.lower() != "file":
         authority, _, path = rest.partition("/")
         host, _, port = authority.rpartition("@")[2].lower().partition(":")
         if port and port != _DEFAULT_PORTS.get(scheme.lower()):
             host += ":" + port
-    # A single letter is a Windows drive.
-    elif not separator and colon and "/" not in before and len(before) > 1:
-        host, path = before.rpartition("@")[2].lower(), after
+    # A single letter before the colon is a Windows drive.
+    elif not separator and colon and "/" not in before_colon and len(before_colon) > 1:
+        host, path = before_colon.rpartition("@")[2].lower(), after_colon
     else:
         local = os.path.expanduser(rest if separator else url.strip())
         host, path = "", os.path.normpath(os.path.join(base, local))
@@ -114,17 +114,17 @@ def _git_dir(dot_git: str) -> str | None:
 
 def _origin_url(config: str) -> str | None:
     """Return the first URL of the remote `origin` in a git configuration; includes are not followed."""
-    inside = False
+    is_in_origin = False
     for raw_line in config.replace("\\\n", "").splitlines():
         line = raw_line.strip()
         if line.startswith("["):
             head, _, line = line[1:].partition("]")
             section, _, name = head.partition('"')
-            inside = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
+            is_in_origin = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
         key, equals, value = line.partition("=")
-        if inside and equals and key.strip().lower() == "url":
-            quoted, value = value.strip().startswith('"'), value.strip().strip('"')
-            value = value if quoted else value.partition(" #")[0].partition(" ;")[0].strip()
+        if is_in_origin and equals and key.strip().lower() == "url":
+            is_quoted, value = value.strip().startswith('"'), value.strip().strip('"')
+            value = value if is_quoted else value.partition(" #")[0].partition(" ;")[0].strip()
             return value.replace("\\\\", "\\") or None
     return None
 

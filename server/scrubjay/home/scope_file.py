@@ -36,7 +36,7 @@ class ScopeFile(Generic[T]):
         """Let `change` edit the entries, then write all of them to the disk.
 
         Raises:
-            HomeError: the file cannot be written. Then, and if `change` raises, nothing is changed.
+            HomeError: the file cannot be written. In that case, and if `change` raises, nothing changes.
         """
         with self._lock:
             scopes = dict(self.scopes)
@@ -53,7 +53,10 @@ class ScopeFile(Generic[T]):
 
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
-    """Read a file, or its copy. A damaged file is renamed to `.broken`, so that it blocks nothing."""
+    """Read a file, or its copy if the file is missing.
+
+    A damaged file is renamed to `.broken`, so that it blocks nothing.
+    """
     if move_aside_nonfile(path):
         log.error("%s was not a file and was moved aside; it starts empty", path)
     try:

@@ -103,7 +103,7 @@ class ScopeBook:
         return self.of(scope)
 
     async def keep_context(self, scope: str, context: str | None, at: datetime) -> None:
-        """Store a document's context as that of its scope; None changes nothing. Raises as `change` does."""
+        """Store a document's context for its scope; None changes nothing. Raises as `change` does."""
         if context is not None and context != self.of(scope).supporting_context:
             await self.change(scope, lambda settings: replace(settings, supporting_context=context), at)
 
@@ -113,7 +113,7 @@ class ScopeBook:
             await asyncio.to_thread(self._file.edit, lambda book: book.pop(scope, None))
 
     async def merge(self, old: str, new: str) -> None:
-        """Add the settings of `old` to `new`; those of `new` take precedence. Raises as `change` does."""
+        """Add the settings of `old` to `new`; settings of `new` take precedence. Raises as `change` does."""
 
         def move(book: dict[str, ScopeSettings]) -> None:
             if (settings := book.pop(old, None)) is not None:
@@ -132,12 +132,12 @@ def _check_text(field: str, text: str | None, longest: int) -> None:
 
 
 def _merge(first: ScopeSettings, second: ScopeSettings) -> ScopeSettings:
-    more = [(name, text) for name, text in second.buckets.items() if name not in first.buckets]
+    added = [(name, text) for name, text in second.buckets.items() if name not in first.buckets]
     return replace(
         first,
         name=first.name or second.name,
         supporting_context=first.supporting_context or second.supporting_context,
-        buckets={**first.buckets, **dict(more[: MOST_BUCKETS - len(first.buckets)])},
+        buckets={**first.buckets, **dict(added[: MOST_BUCKETS - len(first.buckets)])},
     )
 
 

@@ -1,6 +1,6 @@
 """The settings of a home: their names and allowed values, and functions to read and change `config.toml`.
 
-They belong to the engine, never to the environment of a client. The pipe and the hooks do not import this
+Settings belong to the engine, never to the environment of a client. The pipe and the hooks do not import this
 module; the engine writes the settings that hooks need to `<home>/capture.json`.
 """
 
@@ -22,8 +22,8 @@ from scrubjay.home.files import hold, read_whole, write_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
-_MAX_BYTES = 4 * 1024 * 1024  # read from config.toml
-_LOCK_WAIT_S = 5.0  # a change writes two small files
+_MAX_BYTES = 4 * 1024 * 1024  # at most so many bytes of config.toml are read
+_LOCK_WAIT_S = 5.0  # a change writes two small files, so this is enough
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -120,7 +120,7 @@ class Settings:
     document_prompt: str | None = _PROMPT.setting(
         None, "Prefix of stored texts for the model; none: its own."
     )
-    # two more points of recall; the codes of tokens take half as many bytes as a vector
+    # on, because it gains two points of recall; the codes of tokens take half as many bytes as a vector
     late_interaction: bool = _SWITCH.setting(
         True, "Also compare texts token by token, which finds more and takes some disk space."
     )
@@ -177,8 +177,8 @@ def load(path: str) -> Settings:
     """Read the settings from this file, or its copy; missing settings have their defaults.
 
     Raises:
-        InputError: the TOML is invalid, a key is unknown, or a value is not allowed. It names the key and the
-            allowed values.
+        InputError: the TOML is invalid, a key is unknown, or a value is not allowed. The error names the key
+            and the allowed values.
         HomeError: the file cannot be read.
     """
     return _settings(_read(path), path)
@@ -196,7 +196,7 @@ def with_store(settings: Settings, store: str | None) -> Settings:
 
 
 def idle_minutes(path: str) -> float:
-    """Return the one setting that an engine needs before it may fail; the default if the file is invalid."""
+    """Return `idle_minutes`, which an engine needs even with invalid settings; then it is the default."""
     try:
         return load(path).idle_minutes
     except (InputError, HomeError):
@@ -204,7 +204,9 @@ def idle_minutes(path: str) -> float:
 
 
 def change(path: str, key: str, value: Any) -> Settings:
-    """Change one setting and return all; other lines of the file stay. `value` may be what the user typed.
+    """Change one setting and return all settings; other lines of the file stay.
+
+    `value` may be what the user typed.
 
     Raises:
         InputError: the key is unknown, the value is not allowed, or the file has another error; nothing is
@@ -271,10 +273,10 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     view = capture_view(settings)
     before = _read_capture(home) or capture_view(Settings())  # what hooks assume in a new home
     since = before.get("since")  # None if capture was never restricted
-    changed = any(
+    has_changed = any(
         before.get(key) != value for key, value in view.items() if key not in ("inject", "paused", "effect")
     )
-    if changed or not isinstance(since, str | None):
+    if has_changed or not isinstance(since, str | None):
         since = now.isoformat()
     periods = pauses(home)
     if _is_off(view) != _is_off(before):
@@ -287,7 +289,7 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     with suppress(OSError, ValueError):
         if read_whole(home.capture, own=True) == content:
             return  # a full disk must not stop an engine whose settings did not change
-    with _locked(home.config):  # one process writes both the copy and the file
+    with _locked(home.config):  # so that one process writes both the copy and the file
         _write(home.capture, content)
 
 
@@ -304,7 +306,7 @@ def captured_since(home: Home) -> datetime | None:
 
 
 def pauses(home: Home) -> list[tuple[str, str | None]]:
-    """Return the periods without capture, each as (start, end); None as the end means that it lasts."""
+    """Return the periods without capture, each as (start, end); None is the end of a period that lasts."""
     value = _read_capture(home).get("pauses")
     pairs = value if isinstance(value, list) else []
     return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
@@ -346,7 +348,7 @@ def _read(path: str) -> str:
 
 
 def _remedy(path: str) -> str:
-    """Return advice for an invalid file; to empty it would lose a pause and the excluded folders."""
+    """Return advice for an invalid file; emptying it would lose a pause and the excluded folders."""
     if os.path.isfile(copy_of(path)):
         return "Correct it, or restore the previous settings with `scrubjay doctor --mend`."
     return "Correct it, or empty it to get the defaults."
@@ -358,7 +360,7 @@ def restore_config(home: Home) -> str | None:
     Return None if the file is valid, or if its copy is damaged too.
 
     Raises:
-        HomeError: it cannot be read or written.
+        HomeError: a file cannot be read or written.
     """
     path = home.config
     try:
@@ -397,7 +399,7 @@ def _locked(config: str) -> Iterator[None]:
 def _write(path: str, content: bytes, *, with_copy: bool = True) -> None:
     """Replace the copy of a file, then the file. A reader sees the old or the new file, never a part.
 
-    If config.toml is a link (dotfiles), it stays one: the file that it points to is replaced. Raises
+    If config.toml is a link (dotfiles), it stays a link: the file that it points to is replaced. Raises
     HomeError.
     """
     try:
@@ -422,10 +424,10 @@ def with_value(text: str, key: str, value: object) -> str:
     literal = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
     line = "" if value is None else f"{key} = {literal}"
     lines = statements(text)
-    for at, statement in enumerate(lines):
+    for index, statement in enumerate(lines):
         if key in _parse_toml(statement):
             comment = _comment(statement)
-            lines[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
+            lines[index] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
             return "".join(lines)
     gap = line_end if text and not text.endswith(line_end) else ""
     return f"{text}{gap}{line}{line_end}" if line else text
@@ -451,6 +453,6 @@ def _parse_toml(statement: str) -> Any:
 
 def _comment(statement: str) -> str:
     """Return the comment after a value: from the first # before which the value is complete."""
-    marks = (at for at, char in enumerate(statement) if char == "#")
-    starts = (at for at in marks if _parse_toml(statement[:at]) == _parse_toml(statement))
+    hashes = (index for index, char in enumerate(statement) if char == "#")
+    starts = (index for index in hashes if _parse_toml(statement[:index]) == _parse_toml(statement))
     return statement[next(starts, len(statement)) :].rstrip()

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-STALE_S = 3600.0  # a dead writer left a file of this age in spool/tmp
-LONGEST = 400 * 1024 * 1024  # bytes of an envelope: a text of 50 MB, with every character escaped
+STALE_S = 3600.0  # a file of this age in spool/tmp was left by a dead writer
+LONGEST = 400 * 1024 * 1024  # bytes of an envelope, enough for a text of 50 MB with every character escaped
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-LEAST = 20  # characters; a shorter text is erased only if it is a whole text
-_TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # fields of envelopes and prompts
+LEAST = 20  # characters; a shorter text is erased only if it equals a whole stored text
+_TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # text fields of envelopes and prompts
 
 
 def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -> str:
@@ -50,7 +50,7 @@ def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -
 
 
 def time_ns_of(path: str) -> int:
-    """Return an envelope's position in the order, in nanoseconds since 1970; 0 for a file named otherwise."""
+    """Return an envelope's position in the order, in nanoseconds since 1970; 0 if its name has none."""
     digits = os.path.basename(path).partition("-")[0]
     return int(digits) if digits.isdigit() else 0
 
@@ -151,7 +151,7 @@ def move_to_broken(home: Home, path: str, reason: str) -> str:
         descriptor = os.open(new_path + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(reason + "\n")
-    except OSError:  # a full disk: move it anyway, because it would block every later read
+    except OSError:  # a full disk: move the file anyway, because it would block every later read
         pass
     os.replace(path, new_path)
     return new_path
@@ -249,7 +249,7 @@ def _write_whole(home: Home, path: str, content: bytes) -> None:
 
 def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_ns: int | None) -> str:
     path = os.path.join(folder, f"{time.time_ns() if time_ns is None else time_ns:020d}-{name}.json")
-    if not os.path.isdir(home.root):  # the next line would recreate it, and split the memory
+    if not os.path.isdir(home.root):  # creating the folder would recreate the home, and split the memory
         sentence = f"The home {home.root} is gone: it was moved or deleted, so nothing was written."
         raise HomeError(f"{sentence} Move it back, or set SCRUBJAY_HOME to its new path.")
     try:
@@ -262,7 +262,7 @@ def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_
 
 
 def _has_any(content: bytes, texts: Sequence[str]) -> bool:
-    """Return True if a file contains one of these texts, or if it was cut off, the beginning of one."""
+    """Return True if a file has one of these texts, or its beginning if the file was cut off."""
     try:
         stored = _texts(json.loads(content))
     except (ValueError, RecursionError):

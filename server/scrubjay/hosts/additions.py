@@ -41,7 +41,7 @@ def _codex_approvals(machine: Machine) -> list[Change]:
 
 
 def _codex_plugin_traces(machine: Machine) -> list[Change]:
-    """Return the entries that Codex added about our plugins, and about the marketplace that has only ours."""
+    """Return the entries that Codex added about our plugins and the marketplace with only our plugins."""
     file, names = machine.path("{codex}/config.toml"), [plugin.name for plugin in _codex_plugins(machine)]
     paths = [("plugins", name) for name in names]
     paths += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
@@ -49,7 +49,7 @@ def _codex_plugin_traces(machine: Machine) -> list[Change]:
 
 
 def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
-    """Return each event that has our hook, with Codex's key for the hook, its position in the file."""
+    """Return each event that has our hook, with Codex's key for the hook, made from its position."""
     path = machine.path("{codex}/hooks.json")
     keys = []
     for handler_path in reversed(list(ours(parsed(read(path), JSON, path).get("hooks")))):
@@ -77,7 +77,7 @@ def _codex_plugins(machine: Machine) -> list[Plugin]:
 
 
 def _gemini_plugins(machine: Machine) -> list[Plugin]:
-    """Return our extension; Gemini writes an install file next to it, but not if `setup` installed it."""
+    """Return our extension if Gemini installed it; if `setup` did, its folder has no install file."""
     folder = machine.path("{gemini}/extensions/scrubjay")
     installed = os.path.exists(machine.join(folder, ".gemini-extension-install.json"))
     return [Plugin("scrubjay", folder)] if installed else []
@@ -97,7 +97,7 @@ def _members(path: str, form: Format, key: str) -> dict[str, Any]:
 
 
 def _claude_plugin_traces(machine: Machine) -> list[Change]:
-    """Return the entries that Claude Code added about our plugins, and the marketplace that has only ours."""
+    """Return Claude Code's entries about our plugins and the marketplace with only our plugins."""
     settings, folder = machine.path(_CLAUDE_SETTINGS), machine.path("{claude}/plugins")
     traces: list[Change] = []
     for plugin, _ in _claude_plugins(machine):

@@ -31,7 +31,7 @@ Change = Entry | OwnFile
 
 
 class Draft(NamedTuple):
-    """A planned change of a file: its bytes now and then (None: no file), and the note for the undo."""
+    """A planned change of a file: its bytes now and afterwards (None: no file), and the note for the undo."""
 
     path: str
     now: bytes | None
@@ -171,7 +171,7 @@ def _draft_without_file(notes: dict[str, Any], change: OwnFile) -> Draft:
 
 
 def _original(now: bytes | None, note: Any) -> tuple[bytes | None] | None:
-    """Return a file's bytes before our change (None: no file) in a tuple; None if it was changed since."""
+    """Return a file's bytes before our change (None: no file) in a tuple; None if it has changed since."""
     if now is None or not isinstance(note, dict) or note.get("after") != _digest(now):
         return None
     if "before" in note:  # written by a `scrubjay hooks add` that knew only one host
@@ -240,11 +240,11 @@ def _notes(home: Home) -> dict[str, Any]:
 
 
 def _save_note(home: Home, path: str, note: dict[str, Any] | None) -> None:
-    before = _notes(home)
-    notes = {name: other for name, other in before.items() if name != path}
+    old_notes = _notes(home)
+    notes = {name: other for name, other in old_notes.items() if name != path}
     if note is not None:
         notes[path] = note
-    if notes != before:
+    if notes != old_notes:
         _replace(home.hooks, (json.dumps(notes, indent=1) + "\n").encode(), expected=read(home.hooks))
 
 

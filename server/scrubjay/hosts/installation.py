@@ -16,12 +16,12 @@ from typing import Any
 
 from scrubjay.errors import EngineError, HomeError
 
-HOOK_SECONDS = 15.0  # the hook gives up after 5 s
+HOOK_SECONDS = 15.0  # more than the 5 s after which the hook itself gives up
 _SCRIPTS = ("hook.py", "session_start.py", "user_prompt_submit.py", "stop.py", "session_end.py")
 
 
 def console_command() -> list[str]:
-    """Return the command that a client registers; the one next to the running interpreter comes first."""
+    """Return the command that a client registers, preferably the one next to the running interpreter."""
     name = "scrubjay.exe" if os.name == "nt" else "scrubjay"
     neighbour = os.path.join(os.path.dirname(sys.executable), name)
     path = neighbour if os.path.exists(neighbour) else shutil.which("scrubjay")
@@ -29,7 +29,7 @@ def console_command() -> list[str]:
 
 
 def hook_command(host: str, event: str | None = None, *, stable: bool = False) -> list[str]:
-    """Return the command that a host runs as our hook; pass `event` if its payload names none.
+    """Return the command that a host runs as our hook; pass `event` if its payload does not name it.
 
     The command runs the script under `-I -S`: a whole Stop hook takes 21 ms, against 28 ms with the console
     command, because site-packages are never searched. `stable` selects the console command, whose path
@@ -109,7 +109,7 @@ def hooks_folder() -> str:
     """Return the folder of this installation's hook scripts.
 
     Raises:
-        HomeError: they are not installed.
+        HomeError: the scripts are not installed.
     """
     spec = importlib.util.find_spec("scrubjay.hooks")
     if spec is None or not spec.submodule_search_locations:
@@ -125,7 +125,7 @@ def is_our_hook(handler: Any) -> bool:
 
 
 def hook_lines(handler: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield the words of each command of a handler, which has one, or one for each kind of shell."""
+    """Yield the words of each command of a handler; it has one command, or one for each kind of shell."""
     for name in ("command", "bash", "powershell"):
         command = handler.get(name)
         if isinstance(command, str):
@@ -169,7 +169,7 @@ def _is_our_script(word: str, names_host: bool) -> bool:
 
 
 def _words(line: str) -> list[str]:
-    """Split a shell line into words; an invalid one is split at spaces."""
+    """Split a shell line into words; an invalid line is split at spaces."""
     try:
         return shlex.split(line, posix="\\" not in line)
     except ValueError:

@@ -42,7 +42,7 @@ class Machine(NamedTuple):
         return self.join(next(filter(None, map(self._expanded, folders))), *rest)
 
     def _expanded(self, folder: str) -> str | None:
-        """Return the path of `$VARIABLE/...` or `{folder}/...`; None if the variable is not set."""
+        """Return the path of `$VARIABLE/...` or `{folder}/...`, or None if the variable is not set."""
         if not folder.startswith("$"):
             return self.path(folder)
         variable, *rest = folder[1:].split("/")
@@ -66,7 +66,7 @@ def this_machine(env: Mapping[str, str]) -> Machine:
     Raises:
         HomeError: the user has no home folder.
     """
-    user = os.path.expanduser("~")
-    if not os.path.isabs(user):
+    user_home = os.path.expanduser("~")
+    if not os.path.isabs(user_home):
         raise HomeError("This user has no home folder. Set HOME to the whole path of one.")
-    return Machine(env, user, sys.platform)
+    return Machine(env, user_home, sys.platform)

@@ -21,22 +21,22 @@ from scrubjay.hosts.installation import at_home, console_command, hook_command, 
 from scrubjay.hosts.machine import Machine
 
 Part = Mapping[str, Any]
-SECONDS = 10  # a host's time limit for a hook, which gives up long before
+SECONDS = 10  # a host's time limit for our hook, which ends by itself long before that
 _FORMATS = {"JSON": JSON, "JSONC": JSONC, "TOML": TOML, "YAML": YAML}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
 class Ours:
-    """The server and the hook that we register with a host. `root` is a non-default home, or None."""
+    """The server and the hook that we register with a host; `root` is None for the default home."""
 
     machine: Machine
     host: str
     root: str | None = None
-    has_tools: bool = False  # the hook also runs before and after tools
+    has_tools: bool = False  # the host also runs the hook before and after tools
 
     def server(self) -> dict[str, Any]:
-        """Return the values of placeholders in an entry of our server."""
+        """Return the values of the placeholders in the entry that registers our server."""
         command, *arguments = console_command()
         variables = {"SCRUBJAY_HOME": self.root} if self.root else {}
         return {
@@ -71,7 +71,7 @@ class Ours:
         return {"matcher": tool["matcher"], **handler} if tool else handler
 
     def handlers(self, part: Part) -> dict[str, Any]:
-        """Return our handler of each event of a part; events of tools are included only if `has_tools`."""
+        """Return our handlers by event; handlers that run before and after tools only if `has_tools`."""
         tools = part.get("tools", ()) if self.has_tools else ()
         return {event: self.handler(part, event) for event in (*events(part), *tools)}
 
@@ -82,28 +82,28 @@ class Host:
 
     name: str  # as on the wire, in records and on the command line
     title: str
-    signs: Sequence[str]  # files and folders that exist where it is used
+    signs: Sequence[str]  # files and folders that exist on a machine with this host
     tools: Sequence[Part]
     commands: Sequence[str] = ()  # its commands on the PATH
     capture: Sequence[Part] = ()
-    reads: str | None = None  # the host whose hooks it runs too
-    in_projects: Sequence[str] = ()  # its files in a project, which may register our server too
+    reads: str | None = None  # another host, whose hooks this host runs too
+    in_projects: Sequence[str] = ()  # its files in a project; they may register our server too
     recall: str = ""  # when it adds recalled text to a conversation by itself
-    one_folder: bool = False  # a plugin of ours and our own hooks are the same folder
+    one_folder: bool = False  # it keeps our plugin and our hooks in the same folder
     few_folders: bool = False  # it does not find commands that are only on the user's PATH
     repair: str = ""  # the command that repairs its hooks, if not `setup`
-    click: str = ""  # what the user has to do once
+    click: str = ""  # what the user has to do once, as a sentence
     lacks: str = ""  # what is missing, and why
     proof: str = "documents"  # how it was tested: a whole session ("run") of the real host, or "parts" of it
-    trial: Part = field(default_factory=lambda: DEFAULTS["trial"])  # a prompt's payload
+    trial: Part = field(default_factory=lambda: DEFAULTS["trial"])  # a prompt's payload, with placeholders
     history: Sequence[Part] = ()
 
     def changes(self, machine: Machine, root: str | None = None, *, has_tools: bool = False) -> list[Change]:
-        """Return all our changes to this host's files; with `has_tools`, hooks of tools too."""
-        for_tools = Ours(machine, self.name, root)
+        """Return all our changes to this host's files; with `has_tools`, also hooks that run around tools."""
+        for_server = Ours(machine, self.name, root)
         for_hooks = Ours(machine, self.reads or self.name, root, has_tools)
-        tools = [change for part in self.tools for change in _tools(for_tools, part)]
-        return tools + [change for part in self.capture for change in _capture(for_hooks, part)]
+        tools = [change for part in self.tools for change in _server_changes(for_server, part)]
+        return tools + [change for part in self.capture for change in _hook_changes(for_hooks, part)]
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -118,29 +118,30 @@ class Host:
         return next((sign for sign in signs if os.path.exists(sign)), next(filter(None, commands), None))
 
     def is_connected(self, machine: Machine, home: Home) -> bool:
-        """Return True if `setup` or a plugin registered our server with it."""
+        """Return True if `setup` or a plugin registered our server with this host."""
         changed = changed_files(home)
-        files = (change.file for part in self.tools for change in _tools(Ours(machine, self.name), part))
+        ours = Ours(machine, self.name)
+        files = (change.file for part in self.tools for change in _server_changes(ours, part))
         return any(file in changed for file in files) or bool(self.plugins(machine))
 
     def plugins(self, machine: Machine) -> list[Plugin]:
-        """Return the enabled plugins of ours."""
-        read = additions.PLUGINS.get(self.name)
-        return read(machine) if read else []
+        """Return our plugins that are enabled in this host."""
+        reader = additions.PLUGINS.get(self.name)
+        return reader(machine) if reader else []
 
     def traces(self, machine: Machine) -> list[Change]:
         """Return the entries that the host itself added about Scrubjay."""
-        read = additions.TRACES.get(self.name)
-        return read(machine) if read else []
+        reader = additions.TRACES.get(self.name)
+        return reader(machine) if reader else []
 
     def unapproved(self, machine: Machine) -> list[str]:
         """Return the events whose hook the user has not approved yet, or has switched off."""
-        read = additions.UNAPPROVED.get(self.name)
-        return read(machine) if read else []
+        reader = additions.UNAPPROVED.get(self.name)
+        return reader(machine) if reader else []
 
     @property
     def prompt_event(self) -> str | None:
-        """Return the host's name of the prompt event; None if a plugin of ours sends its events."""
+        """Return the host's name of the prompt event, or None if our plugin sends the host's events."""
         pairs = (pair for part in self.capture for pair in events(part).items())
         return next((event for event, kind in pairs if kind == "prompt"), None)
 
@@ -169,10 +170,10 @@ def claude_hooks(us: Ours, path: str) -> list[Entry]:
     return [Entry(path, JSON, ("hooks", event), us.handler(part, event), "element") for event in events(part)]
 
 
-def _tools(us: Ours, part: Part) -> Iterator[Change]:
-    """Yield the entry of our server in a host's configuration, if the folder `within` exists.
+def _server_changes(us: Ours, part: Part) -> Iterator[Change]:
+    """Yield the change that registers our server in a host's configuration, if the folder `within` exists.
 
-    The first of several files that exists is used, otherwise the last.
+    It goes into the first of the part's files that exists, or into the last file if none exists yet.
     """
     if "content" in part:
         yield _own_file(us, part)
@@ -183,14 +184,14 @@ def _tools(us: Ours, part: Part) -> Iterator[Change]:
         yield Entry(file, _format(part), (part.get("key", DEFAULTS["key"]), "scrubjay"), entry)
 
 
-def _capture(us: Ours, part: Part) -> Iterator[Change]:
-    """Yield our hooks: elements of lists in a shared file, a member with our name, or a file of our own."""
+def _hook_changes(us: Ours, part: Part) -> Iterator[Change]:
+    """Yield the changes that add our hooks: elements of lists, a member with our name, or a whole file."""
     file, kind, frame = us.machine.path(part["file"]), part.get("kind", "elements"), part.get("frame", {})
     if "content" in part:
         yield _own_file(us, part)
         return
     if kind == "plugin":
-        yield OwnFile(file, _plugin(us, part))
+        yield OwnFile(file, _plugin_source(us, part))
         return
     handlers = us.handlers(part)
     lists = {event: [handler] for event, handler in handlers.items()}
@@ -205,15 +206,15 @@ def _capture(us: Ours, part: Part) -> Iterator[Change]:
         yield Entry(file, _format(part), ("scrubjay",), {**frame, **lists})
     else:
         hooks = list(handlers.values()) if kind == "list" else lists
-        yield OwnFile(file, _json_page({**frame, "hooks": hooks}))
+        yield OwnFile(file, _json_bytes({**frame, "hooks": hooks}))
 
 
 def _own_file(us: Ours, part: Part) -> OwnFile:
-    return OwnFile(us.machine.path(part["file"]), _json_page(_filled(part["content"], us.server())))
+    return OwnFile(us.machine.path(part["file"]), _json_bytes(_filled(part["content"], us.server())))
 
 
 def events(part: Part) -> dict[str, str]:
-    """Return a part's events: the host's name and ours. A part without hooks has none."""
+    """Return our names of a part's events by the host's names; a part without hooks has no events."""
     has_no_hooks = part.get("kind") == "plugin" or "content" in part
     names: dict[str, str] = {} if has_no_hooks else part.get("events", DEFAULTS["events"])
     return names
@@ -224,12 +225,12 @@ def _format(part: Part) -> Any:
 
 
 def _filled(shape: Any, values: Mapping[str, Any]) -> Any:
-    """Return a shape with values for its placeholders; a member whose value is None is left out."""
+    """Replace the placeholders in a shape by values; leave out members that become None."""
     if isinstance(shape, dict):
         filled = {key: _filled(value, values) for key, value in shape.items()}
         return {key: value for key, value in filled.items() if value is not None or shape[key] is None}
     if isinstance(shape, list):
-        return [_filled(each, values) for each in shape]
+        return [_filled(item, values) for item in shape]
     if not isinstance(shape, str):
         return shape
     placeholder = _PLACEHOLDER.fullmatch(shape)
@@ -240,7 +241,7 @@ def _filled(shape: Any, values: Mapping[str, Any]) -> Any:
     )
 
 
-def _plugin(us: Ours, part: Part) -> bytes:
+def _plugin_source(us: Ours, part: Part) -> bytes:
     """Return the source of the plugin for this host, with the command of this installation."""
     with open(os.path.join(hooks_folder(), "plugins", part["plugin"]), encoding="utf-8") as file:
         text = file.read()
@@ -251,18 +252,18 @@ def _plugin(us: Ours, part: Part) -> bytes:
     return text.replace('const TOOLS = "";', f"const TOOLS = {json.dumps(tools)};").encode()
 
 
-def _json_page(value: Any) -> bytes:
+def _json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def markdown() -> str:
-    """Return the table for users of what works with each host; hosts that are equal share a row."""
+    """Return a table of what works with each host, for users; hosts with equal cells share a row."""
     mark_of = {True: "yes", False: "-"}
     rows: dict[tuple[str, ...], list[str]] = {}
     for host in HOSTS:
-        remembers = (mark_of[bool(host.tools)], mark_of[bool(host.capture)], host.recall or "-")
+        capabilities = (mark_of[bool(host.tools)], mark_of[bool(host.capture)], host.recall or "-")
         star = "" if host.proof != "documents" else "\\*"
-        rows.setdefault((*remembers, mark_of[bool(host.history)], "yes"), []).append(f"{host.title}{star}")
+        rows.setdefault((*capabilities, mark_of[bool(host.history)], "yes"), []).append(f"{host.title}{star}")
     lines: list[tuple[str, ...]] = [
         ("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"),
         ("---",) * 6,

@@ -9,7 +9,11 @@ from scrubjay.home.settings import statements
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Parse a text. ValueError: it is not TOML."""
+    """Parse TOML.
+
+    Raises:
+        ValueError: the text is not TOML, or is nested too deeply.
+    """
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -17,17 +21,20 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
-    """Set a table of texts, lists and tables of texts; it is added at the end, after an empty line."""
+    """Add a table, or replace it; the new table goes to the end of the text, after an empty line.
+
+    Its values are texts, lists and tables of texts.
+    """
     text = delete(text, keys)
     newline = "\r\n" if "\r\n" in text else "\n"
     text_before = text if not text or text.endswith("\n") else text + newline
-    members = [f"{_key(name)} = {_dumped(each)}" for name, each in value.items()]
-    table = [f"[{'.'.join(map(_key, keys))}]", *members]
+    members = [f"{_toml_key(name)} = {_toml_value(member)}" for name, member in value.items()]
+    table = [f"[{'.'.join(map(_toml_key, keys))}]", *members]
     return f"{text_before}{newline if text_before else ''}{newline.join(table)}{newline}"
 
 
 def delete(text: str, keys: Sequence[str]) -> str:
-    """Remove a table with everything below it; comments after it stay."""
+    """Remove a table with its subtables; comments after it stay."""
     remaining: list[str] = []
     pending: list[str] = []  # empty lines and comments after a removed statement, until the next statement
     is_removing = False
@@ -45,7 +52,7 @@ def delete(text: str, keys: Sequence[str]) -> str:
 
 
 def _statements(text: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """Yield each statement with the path of names that it sets; None for a comment or an empty line."""
+    """Yield each statement with the path of names that it sets, or None for a comment or an empty line."""
     table: tuple[str, ...] = ()
     for statement in statements(text):
         value = tomllib.loads(statement)
@@ -67,18 +74,19 @@ def _path(value: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _key(name: str) -> str:
-    bare = name and all(letter.isascii() and (letter.isalnum() or letter in "_-") for letter in name)
-    return name if bare else _text(name)
+def _toml_key(name: str) -> str:
+    is_bare = name and all(letter.isascii() and (letter.isalnum() or letter in "_-") for letter in name)
+    return name if is_bare else _toml_text(name)
 
 
-def _dumped(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_dumped(each)}" for name, each in value.items()) + " }"
+        members = (f"{_toml_key(name)} = {_toml_value(member)}" for name, member in value.items())
+        return "{ " + ", ".join(members) + " }"
     if isinstance(value, list):
-        return f"[{', '.join(map(_dumped, value))}]"
-    return _text(value) if isinstance(value, str) else json.dumps(value)
+        return f"[{', '.join(map(_toml_value, value))}]"
+    return _toml_text(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _text(value: str) -> str:
+def _toml_text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

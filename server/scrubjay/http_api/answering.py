@@ -1,4 +1,4 @@
-"""The server behind every HTTP face of an engine: uvicorn in the engine's own event loop."""
+"""Runs uvicorn, the server behind every HTTP interface of an engine, in the engine's own event loop."""
 
 import asyncio
 import contextlib
@@ -9,8 +9,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-IDLE_SECONDS = 30.0  # a client may pause so long while it sends a request or reads an answer
-CLOSE_SECONDS = 5  # for requests in flight when the engine ends; later ones are cut off
+IDLE_SECONDS = 30.0  # a client may pause for so long while it sends a request or reads an answer
+CLOSE_SECONDS = 5  # when the engine ends, requests in flight are cut off after so long
 
 
 @contextlib.asynccontextmanager
@@ -37,14 +37,14 @@ async def answering(app: ASGIApp, listening: socket.socket) -> AsyncIterator[Non
 class _Connection(H11Protocol):
     """A connection that closes if the client stops in the middle of a request for IDLE_SECONDS.
 
-    The headers must arrive completely in that time. It also closes if the client stops reading the answer
-    for as long, and when the engine ends before the request is complete. uvicorn itself only closes
-    connections that are idle after an answer, and would wait forever in these cases.
+    All headers of a request must arrive within that time. The connection also closes if the client stops
+    reading the answer for so long, or if the engine ends before the request is complete. In these cases
+    uvicorn itself would wait forever: it only closes connections that are idle after an answer.
     """
 
     _last_received = 0.0
     _in_headers = False
-    _unsent = 0  # bytes, at the last check
+    _unsent = 0  # bytes that were unsent at the last check
     _idle_check: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

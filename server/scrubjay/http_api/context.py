@@ -14,7 +14,7 @@ from scrubjay.models import requests
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 
-_LOAD_SECONDS = 8.0  # how long a request waits for the engine to load: HTTP clients soon give up
+_LOAD_SECONDS = 8.0  # a request waits so long for the engine to load; HTTP clients give up soon
 SOURCE = "api"  # the source of records written over HTTP, unless the request names another
 
 
@@ -31,7 +31,7 @@ class RequestContext:
         return self.permissions.read_scopes(tags, await self.core.counts.scopes())
 
     async def find(self, record_id: str, scope: str | None = None) -> AnyRecord | None:
-        """Return the record with this id; None if it is not in `scope` or the caller may not see it.
+        """Return the record with this id, or None if it is not in `scope` or the caller may not see it.
 
         The id of a message, such as `turn_…:user`, finds its turn.
         """

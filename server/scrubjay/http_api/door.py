@@ -35,12 +35,12 @@ from scrubjay.wire.messages import (
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form around it
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
-BURST_SECONDS = 2.0  # a caller may use up the requests of so many seconds at once
-CALL_SECONDS = link.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
+BURST_SECONDS = 2.0  # a caller may send the requests of so many seconds all at once
+CALL_SECONDS = link.CALL_SECONDS - 1.0  # one second less, because timers fire late while the engine loads
 AT_ONCE = session.AT_ONCE  # requests of one caller that are processed at once
 WAITING = 256  # requests of one caller that wait for their turn
-DROP_SECONDS = 5.0  # to read and discard the rest of a body that is too long
-# Bytes of queued bodies, without the first PIECE of each.
+DROP_SECONDS = 5.0  # the rest of a body that is too long is read and discarded for at most so long
+# The bytes of all queued bodies together; the first PIECE of each does not count.
 MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once
 _LOCAL = Options(Address("127.0.0.1", 0))
@@ -54,15 +54,15 @@ _READ_PATHS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|doc
 _HOST = re.compile(
     r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?|([0-9a-f]*:[0-9a-f.]*+:[0-9a-f:.]*)"
 )
-# A web form can send these to any address without a preflight, but cannot add a header.
+# A web form can send these types to any address without a preflight, but it cannot add a header.
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plain")
 
 
 class Door:
     """Passes requests on to the application, with the permissions of their caller in `request.state`.
 
-    `tokens` returns the current tokens. Without tokens, and if only this machine reaches the address, every
-    key is accepted.
+    `tokens` returns the current tokens. If there are no tokens and only this machine reaches the address,
+    every key is accepted.
     """
 
     def __init__(
@@ -108,7 +108,8 @@ class Door:
     def _is_own_name(self, host: str) -> bool:
         """Return True if a `Host` header, with or without a port, names this server.
 
-        If other machines can reach it, any IP address is accepted too: only names can be pointed elsewhere.
+        If other machines can reach the server, any IP address is accepted too: an attacker can point a name
+        at this server, but not an IP address.
         """
         name = _host_name(host)
         return name in self._names or (not self._is_loopback and _is_ip_address(name))
@@ -128,7 +129,7 @@ class Door:
             answer = _Answer(send, CALL_SECONDS)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
             async with asyncio.timeout(CALL_SECONDS):
-                large_json = await self._take_slot(caller, alone=body.is_large and not is_upload)
+                large_json_lock = await self._take_slot(caller, is_large_json=body.is_large and not is_upload)
         except BaseException as error:
             body.forget()
             if not isinstance(error, HTTPException | TimeoutError):
@@ -141,7 +142,7 @@ class Door:
         scope.setdefault("state", {})["permissions"] = permissions
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         work.add_done_callback(lambda _: body.forget())
-        work.add_done_callback(lambda _: large_json.close())
+        work.add_done_callback(lambda _: large_json_lock.close())
         # A client that reads its answer slowly does not hold a slot: the work is done by then.
         answer.started.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
@@ -151,13 +152,13 @@ class Door:
             work.add_done_callback(self._unanswered.discard)
             await _refuse(request, _timeout_error(request), send)
 
-    async def _take_slot(self, caller: str, *, alone: bool) -> contextlib.ExitStack:
-        """Wait for a slot of the caller and, with `alone`, for the lock on large JSON bodies.
+    async def _take_slot(self, caller: str, *, is_large_json: bool) -> contextlib.ExitStack:
+        """Wait for a slot of the caller and, for a large JSON body, for the lock on such bodies.
 
         Closing the returned stack releases the lock; `Turns.end` frees the slot.
         """
         with contextlib.ExitStack() as stack:
-            if alone:
+            if is_large_json:
                 await self._large_json.acquire()
                 stack.callback(self._large_json.release)
             await self._turns.begin(caller)
@@ -215,13 +216,13 @@ class _Body:
         self._receive, self._room, self.limit = receive, room, limit
         self._data = bytearray()
         self._delivered = 0  # bytes that the application has received
-        self._is_over = self._is_whole = False
+        self._is_forgotten = self._is_whole = False
 
     async def read(self) -> bool:
         """Read the whole body; return False if the client has disconnected.
 
         Raises:
-            HTTPException: 413 if it is too long, 503 if too many bytes of other requests are queued.
+            HTTPException: 413 if the body is too long, 503 if too many bytes of other requests are queued.
         """
         more = True
         while more:
@@ -245,9 +246,9 @@ class _Body:
                     more = message.get("more_body", False)
 
     def _add(self, data: bytes) -> None:
-        before = self._queued_bytes
+        queued_before = self._queued_bytes
         self._data += data
-        self._room.held += self._queued_bytes - before
+        self._room.held += self._queued_bytes - queued_before
         if len(self._data) > self.limit:
             raise _too_large(self.limit)
         if self._queued_bytes and self._room.held > MOST_HELD:
@@ -276,7 +277,7 @@ class _Body:
 
     async def receive(self) -> Message:
         """Return the next piece of the body; after the last one, wait for the client to disconnect."""
-        if self._is_over:
+        if self._is_forgotten:
             return await self._receive()
         await asyncio.sleep(0)  # let other requests run between the pieces
         piece = bytes(self._data[self._delivered : self._delivered + PIECE])
@@ -288,7 +289,7 @@ class _Body:
     def forget(self) -> None:
         """Free the memory of the body."""
         self._room.held -= self._queued_bytes
-        self._data, self._is_over = bytearray(), True
+        self._data, self._is_forgotten = bytearray(), True
 
 
 class _Answer:
@@ -317,7 +318,7 @@ class _Answer:
             self.started.set_result(None)
 
     async def in_time(self, work: asyncio.Future[None]) -> bool:
-        """Wait until the work is done; return False if it has not begun to answer at the deadline."""
+        """Wait until the work is done; return False if it has not begun to answer by the deadline."""
         loop = asyncio.get_running_loop()
         work.add_done_callback(lambda _: self._mark_started())
         try:
@@ -333,7 +334,7 @@ class _Answer:
 
 
 class Rate:
-    """The rate limit of each caller; `per_second` 0 means no limit, `time` is a monotonic clock."""
+    """Limits each caller's requests per second. `per_second` 0 is no limit; `time` is a monotonic clock."""
 
     def __init__(self, per_second: float, time: Callable[[], float]) -> None:
         self._limit, self._time = max(1.0, per_second * BURST_SECONDS) if per_second else math.inf, time
@@ -342,7 +343,7 @@ class Rate:
 
     def wait(self, caller: str) -> float:
         """Count a request of the caller; return how many seconds it must wait, or 0.0."""
-        if self._limit == math.inf:  # do not count callers: a client can invent a million keys
+        if self._limit == math.inf:  # then count no callers, because a client can invent a million keys
             return 0.0
         now = self._time()
         if now - self._window_start >= self._window:
@@ -355,11 +356,11 @@ class Rate:
 class Turns:
     """Lets `AT_ONCE` requests of each caller work, and queues up to `WAITING` more, the oldest first.
 
-    So a caller with 600 requests does not delay another one.
+    So a caller with 600 requests does not delay other callers.
     """
 
     def __init__(self) -> None:
-        self._requests = Counter[str]()  # how many of each caller work or wait
+        self._requests = Counter[str]()  # by caller, how many work or wait
         self._slots: dict[str, asyncio.Semaphore] = {}
 
     async def begin(self, caller: str) -> None:
@@ -400,7 +401,7 @@ def _is_upload(request: Request) -> bool:
 
 
 def _may_be_form(request: Request) -> bool:
-    """Return True if this may be a form of a foreign page, sent by an old browser without Origin."""
+    """Return True if a foreign page may have sent this as a form, in a browser too old to send Origin."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_cross_site = request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
     return is_cross_site or (content_type in _FORMS and not _key(request))
@@ -426,7 +427,7 @@ def _key(request: Request) -> str:
 
 
 def _check_size(request: Request, limit: int) -> None:
-    if int(request.headers.get("content-length", 0)) > limit:  # uvicorn refuses one that is not a number
+    if int(request.headers.get("content-length", 0)) > limit:  # uvicorn refuses a header that is not a number
         raise _too_large(limit)
 
 

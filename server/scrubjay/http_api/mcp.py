@@ -77,7 +77,7 @@ class McpOverHttp:
 
 
 def _caller(request: Request) -> Caller:
-    """Return the caller with its scope: from the header or the query, else the token's, else the default.
+    """Return the caller; its scope is from the header, the query, the token or the default, in this order.
 
     Raises:
         InputError, Forbidden: see `Permissions.scope_of`.

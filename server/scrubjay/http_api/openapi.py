@@ -45,22 +45,27 @@ _MISFIT = {"description": "The request does not fit; one entry a mistake."}
 _PATH = {"type": "array", "items": {"type": ["string", "integer"]}}
 
 
-def _object(required: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _object_schema(required: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "required": list(required), "properties": required, **more}
 
 
-def _array(**fields: Any) -> dict[str, Any]:
-    return {"type": "array", "items": _object(fields)}
+def _array_schema(**fields: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object_schema(fields)}
 
 
 _SCHEMAS: dict[str, Any] = {
-    "Refusal": _object({"error": _SENTENCE}),
-    "Misfit": _object(
-        {"success": {"type": "boolean", "const": False}, "error": _array(message=_SENTENCE, path=_PATH)},
+    "Refusal": _object_schema({"error": _SENTENCE}),
+    "Misfit": _object_schema(
+        {
+            "success": {"type": "boolean", "const": False},
+            "error": _array_schema(message=_SENTENCE, path=_PATH),
+        },
         **_MISFIT,
     ),
-    "HebbRefusal": _object({"detail": _SENTENCE}),
-    "HebbMisfit": _object({"detail": _array(type={"type": "string"}, loc=_PATH, msg=_SENTENCE)}, **_MISFIT),
+    "HebbRefusal": _object_schema({"detail": _SENTENCE}),
+    "HebbMisfit": _object_schema(
+        {"detail": _array_schema(type={"type": "string"}, loc=_PATH, msg=_SENTENCE)}, **_MISFIT
+    ),
 }
 
 

@@ -95,7 +95,7 @@ class Options:
 
 
 def parse_address(text: str) -> Address:
-    """Parse `HOST:PORT`, or `PORT` for 127.0.0.1; an IPv6 host is in brackets, port 0 means any free one.
+    """Parse `HOST:PORT`, or `PORT` for 127.0.0.1; an IPv6 host is in brackets, port 0 means any free port.
 
     Raises:
         InputError: the text has another form, or the host is a name.
@@ -120,7 +120,7 @@ def parse_origin(text: str) -> str:
     """Parse `https://name:port`, as a browser writes it in `Origin`.
 
     Raises:
-        InputError: it is not one origin; `*` is refused, because every page could then read memories.
+        InputError: the text is not one origin; `*` is refused, because every page could then read memories.
     """
     try:
         parts = urlsplit(text)
@@ -137,7 +137,7 @@ def parse_name(text: str) -> str:
     """Parse an additional host name of this server, without a port.
 
     Raises:
-        InputError: it is not a host name.
+        InputError: the text is not a host name.
     """
     if not text or any(character in text for character in "/:@*? "):
         raise InputError(

@@ -17,7 +17,7 @@ class Forbidden(InputError):
 
 @dataclass(frozen=True)
 class Permissions:
-    """What one caller may do; `tag` is the only tag that it reaches, None for all tags."""
+    """What one caller may do; `tag` is the only tag that the caller reaches, or None for all tags."""
 
     tag: str | None = None
     read_only: bool = False
@@ -44,7 +44,9 @@ class Permissions:
             raise Forbidden("This token reaches one tag, so it may not change what applies to all of them.")
 
     def read_scopes(self, tags: str | Iterable[str] | None, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a read covers: those of its tags, else all of `scopes` except `user`.
+        """Return the scopes that a read covers.
+
+        Without tags these are the token's scope or, if it has no scope, all of `scopes` except `user`.
 
         Raises:
             InputError, Forbidden: see `write_scope`.
@@ -55,11 +57,11 @@ class Permissions:
         return (self.tag,) if self.tag is not None else tuple(sorted(set(scopes) - RESERVED))
 
     def reaches(self, scope: str) -> bool:
-        """Return True if the caller may see records of this scope; others look to it like unknown ids."""
+        """Return True if the caller may see records of this scope; other records look like unknown ids."""
         return scope not in RESERVED and self.tag in (None, scope)
 
     def scope_of(self, tag: str | None) -> str | None:
-        """Return the scope that a tag names, or without a tag the token's scope, which may be None.
+        """Return the scope that a tag names; without a tag, return the token's scope, which may be None.
 
         Raises:
             InputError: the tag is not a valid name of a scope.

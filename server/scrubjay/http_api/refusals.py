@@ -2,8 +2,8 @@
 
 supermemory: {"error": sentence}; for an invalid request {"success": false, "error": [{"message", "path"}]}.
 Hebb Mind: {"detail": ...}.
-Clients retry 409 and 5xx three times, so a permanent error never has such a status: what this server does not
-have is 404 with a sentence, and not 501.
+Clients retry 409 and 5xx three times, so a permanent error never has such a status: a request for what this
+server does not have is answered with 404 and a sentence, and not with 501.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESOURCES = frozenset({"document", "search", "profile", "list", "memories", "co
 
 def add_error_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Let an application with these routes answer every error in the form of the family."""
-    from fastapi.exceptions import RequestValidationError  # 6 MB, which the page does not need
+    from fastapi.exceptions import RequestValidationError  # takes 6 MB, and the page does not need it
 
     @app.exception_handler(ScrubjayError)
     async def _on_scrubjay_error(request: Request, error: ScrubjayError) -> JSONResponse:
@@ -87,7 +87,7 @@ def status_of(error: ScrubjayError) -> int:
 
 
 def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
-    """Return the verbs of a path; the router itself knows only those of the first route that matches."""
+    """Return the verbs that a path accepts; the router itself only uses the first route that matches."""
     candidates = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
     paths = {route.path for route in candidates if route.matches(request.scope)[0] is not Match.NONE}
     # /documents/list also matches /documents/{id}.
@@ -104,8 +104,8 @@ def _problem(error: Any) -> dict[str, Any]:
 def absent(reasons: Mapping[str, str]) -> APIRouter:
     """Return a router that answers 404 with a sentence; each key has verbs and paths, separated by blanks.
 
-    Without a verb all verbs are meant. A path that ends in `*` stands for itself and everything below it, one
-    that ends in `/*` only for everything below it. The OpenAPI document leaves these routes out.
+    Without a verb all verbs are meant. A path that ends in `*` stands for itself and everything below it, a
+    path that ends in `/*` only for everything below it. The OpenAPI document leaves these routes out.
     """
     from fastapi import APIRouter
 

@@ -14,7 +14,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 
 class Routes:
-    """The routes of one family; `router` has them in the order in which paths are tried."""
+    """The routes of one family; `router` tries their paths in the order of declaration."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers, self.router = answers, APIRouter()

@@ -26,7 +26,8 @@ from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
-# characters of a key chosen by the user; supermemory's plug-in for Claude Code requires as many
+# A key chosen by the user has at least so many characters, because supermemory's plug-in for Claude Code
+# requires them.
 SHORTEST = 20
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks: headers carry nothing else intact
 _LOCK_SECONDS = 5.0
@@ -54,7 +55,7 @@ def digest(key: str) -> str:
 
 
 def match(key: str, tokens: Iterable[Token]) -> Token | None:
-    """Return the token of this key, in constant time: it does not show how much of a digest is right."""
+    """Return the token of this key; the time that it takes does not show how much of a digest is right."""
     key_digest, matching = digest(key), None
     for token in tokens:
         if hmac.compare_digest(key_digest, token.digest):
@@ -79,7 +80,7 @@ def from_key(key: str, name: str) -> Token:
 def add(
     home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False
 ) -> tuple[Token, str]:
-    """Create a token and its key, which cannot be shown again: `sm_` and 43 random characters.
+    """Create a token and its key (`sm_` and 43 random characters), which cannot be shown again.
 
     Raises:
         InputError: the name is taken, or the name or the tag is malformed.
@@ -137,7 +138,7 @@ def load(home: Home) -> tuple[Token, ...]:
 
 
 def _token(entry: dict[str, Any]) -> Token:
-    token = Token(**{"tag": entry["tag"], **entry})  # without `tag` it would reach all tags
+    token = Token(**{"tag": entry["tag"], **entry})  # KeyError without `tag`: the token would reach all tags
     fields = (token.name, token.digest, token.tag or "", token.created_at)
     if not all(isinstance(field, str) for field in fields) or not token.digest.isascii():
         raise TypeError("a token is made of texts")
@@ -149,7 +150,7 @@ class Tokens:
 
     def __init__(self, home: Home, extra: Sequence[Token] = ()) -> None:
         self._home, self._extra = home, tuple(extra)
-        self._file_version: tuple[int, ...] | None = None  # of the file that was loaded
+        self._file_version: tuple[int, ...] | None = None  # time, inode and size of the loaded file
         self._tokens: tuple[Token, ...] = ()
 
     def now(self) -> tuple[Token, ...]:

@@ -41,10 +41,10 @@ from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hi
 from scrubjay.reading import content_fields, read_file
 from scrubjay.text.foreign import defused, one_line
 
-QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
-REPORT_SECONDS = 0.25  # between two progress notifications
-REASONS = 10  # records that shaped a file, unless the call gives a number
-PIECE = 3_000  # tokens of turns to distill, unless the call gives a number
+QUIET_SECONDS = 1.0  # a call reports nothing for so long, and later sends signs of life so far apart
+REPORT_SECONDS = 0.25  # the least time between two progress notifications
+REASONS = 10  # so many records that shaped a file are shown, unless the call gives a number
+PIECE = 3_000  # so many tokens of turns to distill are sent, unless the call gives a number
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
@@ -76,7 +76,7 @@ async def _call_tool(
 ) -> dict[str, Any]:
     offer = BY_NAME[name]
     try:
-        flat, form = _form(offer.request, _flat(arguments or {}))
+        flat, form = _split_form(offer.request, _merge_options(arguments or {}))
         request = parse(offer.request, flat)
         by = caller() if report is None else replace(caller(), report=report)
         if by.read_only and not offer.read_only:
@@ -118,7 +118,7 @@ async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: boo
     return request.model_copy(update={"scope": find_scope(scope, known_scopes, may_be_new=may_be_new)})
 
 
-def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
+def _merge_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """Move the arguments in `options` to the top level.
 
     Raises:
@@ -134,8 +134,8 @@ def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if name != "options"} | options
 
 
-def _form(kind: type[Request], arguments: dict[str, Any]) -> tuple[dict[str, Any], Form]:
-    """Separate the form of the answer from the arguments, unless the tool has its own `include`."""
+def _split_form(kind: type[Request], arguments: dict[str, Any]) -> tuple[dict[str, Any], Form]:
+    """Separate the requested form of the answer from the arguments, unless the tool has its own `include`."""
     if "include" in kind.model_fields or "include" not in arguments:
         return arguments, Form()
     rest = {name: value for name, value in arguments.items() if name != "include"}
@@ -150,7 +150,7 @@ class _FormOnly(Request):
 async def reporting(
     send: Callable[[float, float | None, str | None], Awaitable[None]],
 ) -> AsyncIterator[Report]:
-    """Yield a function that reports a call's progress through `send`, from the first second on.
+    """Yield a function that reports a call's progress through `send`, except in the first second.
 
     It sends at most a few reports a second. If a call reports no progress, because it waits or has a single
     step, a sign of life is sent each second.
@@ -170,7 +170,7 @@ async def reporting(
     async def send_signs_of_life() -> None:
         for number in itertools.count(2):
             await asyncio.sleep(QUIET_SECONDS)
-            if reported < 1:  # only before the first step: progress must grow, so these are fractions of it
+            if reported < 1:  # progress must grow, so signs of life are fractions of the first step
                 await send_report(1 - 1 / number, None, None)
 
     background = asyncio.create_task(send_signs_of_life())
@@ -218,7 +218,7 @@ async def _reasons(engine: Engine, request: SearchMemories, by: Caller, frame: r
 
 
 async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, frame: render.Frame) -> Answer:
-    """Answer with the next turns to distill; a read-only caller gets the same ones each time."""
+    """Answer with the next turns to distill; a read-only caller gets the same turns each time."""
     piece = await (await engine.core()).distilling.unread(
         request.scope or by.scope or USER_SCOPE,
         request.since,
@@ -241,7 +241,7 @@ def fitted(
     *,
     structured: bool = False,
 ) -> tuple[Hits, Answer]:
-    """Return an answer, trimmed to its budget, and the hits in it."""
+    """Trim hits until their answer fits its budget; return these hits and the answer."""
     while True:
         text, structure = write(hits), _structure(hits) if structured else None
         shorter = trim(hits, _tokens(text, structure))
@@ -276,7 +276,7 @@ def compact(value: Any) -> str:
 
 
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller, form: Form) -> Answer:
-    # Documents store absolute paths, clients may give relative ones.
+    # Documents store absolute paths, but clients may give relative paths.
     if request.path is not None and by.folder is not None:
         path = os.path.realpath(os.path.join(by.folder, os.path.expanduser(request.path)))
         request = request.model_copy(update={"path": path})

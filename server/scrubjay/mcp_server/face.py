@@ -24,14 +24,14 @@ from scrubjay.wire.messages import LARGE, answered_key, glance, key_of, well_for
 if TYPE_CHECKING:
     from mcp.server import Server
 
-# Calls of one client that are read; others wait in the connection, and then in the client. Only AT_ONCE of
-# them run at once, because 600 calls of one client would delay those of another by 40 s.
+# So many calls of one client are read; more calls wait in the connection, and then in the client. Only
+# AT_ONCE of the read calls run at once, because 600 calls would delay the calls of another client by 40 s.
 WAITING = 256
 
 log = logging.getLogger("scrubjay.mcp_server")
 
 _SERVER = {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
-# Fields of each result since protocol version 2026-07-28.
+# Fields that each result has since protocol version 2026-07-28.
 _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": _SERVER}}
 
 
@@ -58,7 +58,7 @@ class _Client:
         try:
             async for line in self._connection:
                 await (self._hear_large(line) if len(line) > LARGE else self._hear(line))
-                del line  # it may be large, and the next line may take long to come
+                del line  # free it: it may be large, and the next line may take long to come
                 if len(self._calls) >= WAITING:
                     await asyncio.wait(self._calls.values(), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -68,23 +68,24 @@ class _Client:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _hear(self, line: bytes) -> asyncio.Task[None] | None:
+        """Answer a line, or pass it to the SDK; return the task of its tool call, or None."""
         message = Message(well_formed(line))
-        seen, key = message.parts, message.parts.key
-        if message.line is not line and message.is_request and seen.id != glance(line).id:
+        parts, key = message.parts, message.parts.key
+        if message.line is not line and message.is_request and parts.id != glance(line).id:
             error = _error_line(glance(line).id, "The id of this request is not a string.")
             await self._connection.write_line(error)
             return None
         answer = self._offer.answer(message)
         if answer is not None:
             await self._connection.write_line(answer)
-        if seen.method == "initialize":
+        if parts.method == "initialize":
             self._sdk.hear_handshake(message, wanted=answer is None)
-        elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in self._calls:
-            self._calls[key_of(seen.request_id)].cancel()
+        elif parts.method == "notifications/cancelled" and key_of(parts.request_id) in self._calls:
+            self._calls[key_of(parts.request_id)].cancel()
         elif answer is None and (tool_call := _tool_call(message, self._offer)) and key:
-            task = asyncio.create_task(_answer(self._engine, self._connection, seen.id, tool_call))
+            task = asyncio.create_task(_answer(self._engine, self._connection, parts.id, tool_call))
             self._calls[key] = task
-            task.add_done_callback(partial(self._done, key, seen.id))
+            task.add_done_callback(partial(self._call_ended, key, parts.id))
             return task
         elif answer is None:
             self._sdk.hear(message)
@@ -97,7 +98,7 @@ class _Client:
                 stack.pop_all()
                 task.add_done_callback(lambda _: self._engine.large.release())
 
-    def _done(self, key: tuple[str, object], request_id: object, task: asyncio.Task[None]) -> None:
+    def _call_ended(self, key: tuple[str, object], request_id: object, task: asyncio.Task[None]) -> None:
         self._calls.pop(key, None)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
             sentence = self._engine.report_bug("The answer to this request", error)
@@ -112,7 +113,7 @@ def _error_line(request_id: object, reason: str) -> bytes:
 
 
 def _tool_call(message: Message, offer: Offer) -> PlainRequest | None:
-    """Return a request that calls one of our tools; None for other requests and for unusual forms."""
+    """Return the request if it calls one of our tools in the usual form, else None."""
     request = offer.parse(message) if message.is_call else None
     if request is None or not request.params.keys() <= {"name", "arguments"}:
         return None
@@ -148,7 +149,8 @@ class _Sdk:
         self._server = server
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._handshake: Message | None = None
-        self._unwanted: set[object] = set()  # requests that are already answered
+        # Keys of requests that are already answered, so `write` drops the server's answers to them.
+        self._unwanted: set[object] = set()
 
     def hear_handshake(self, message: Message, *, wanted: bool) -> None:
         """Pass the client's `initialize` to the server; `wanted` is False if it is already answered."""
@@ -166,7 +168,7 @@ class _Sdk:
             if self._handshake is not None and self._handshake is not message:
                 self._lines.put_nowait(self._handshake.line)
             self.tasks.append(asyncio.create_task(self._run()))
-            self.tasks[0].add_done_callback(self._ended)
+            self.tasks[0].add_done_callback(self._server_ended)
         self._lines.put_nowait(message.line)
 
     async def write(self, line: str) -> None:
@@ -185,28 +187,28 @@ class _Sdk:
         from mcp.server.stdio import stdio_server
 
         options = server.create_initialization_options()
-        async with stdio_server(stdin=self._text(), stdout=self) as (read, write):  # type: ignore[arg-type]
+        async with stdio_server(stdin=self._readable_lines(), stdout=self) as (read, write):  # type: ignore[arg-type]
             await server.run(read, write, options)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _server_ended(self, task: asyncio.Task[None]) -> None:
         """Close the connection if the server failed; the pipe then answers or asks another engine."""
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the SDK's server failed", exc_info=error)
             self._connection.close()
 
-    async def _text(self) -> AsyncIterator[str]:
+    async def _readable_lines(self) -> AsyncIterator[str]:
         """Yield the lines that the SDK can read; answer the lines that it would drop silently."""
         from mcp.types import JSONRPCRequest, jsonrpc_message_adapter
 
         while True:
             line = await self._lines.get()
-            seen, text = glance(line), line.decode("utf-8", "replace")
+            parts, text = glance(line), line.decode("utf-8", "replace")
             try:
                 message = jsonrpc_message_adapter.validate_json(text, by_name=False)
             except ValueError:
                 message = None
-            if isinstance(message, JSONRPCRequest) or seen.method is None or seen.key is None:
+            if isinstance(message, JSONRPCRequest) or parts.method is None or parts.key is None:
                 yield text
             else:
-                error = _error_line(seen.id, "This line is not a JSON-RPC 2.0 request.")
+                error = _error_line(parts.id, "This line is not a JSON-RPC 2.0 request.")
                 await self._connection.write_line(error)

@@ -26,7 +26,7 @@ from scrubjay.transcripts.injected import COMMAND_CLOSE, COMMAND_OPEN
 
 MOST_TYPED = 2_000  # characters of an argument
 TYPED = "what the user typed after the command"
-SESSIONS = 50  # in a standup
+SESSIONS = 50  # the most sessions in a standup
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Argument:
     name: str
     description: str
     required: bool = False
-    words: bool = False  # it may be several words
+    words: bool = False  # the user may type several words
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def prompts() -> list[ListedPrompt]:
 
 
 def instructions(prompt: Prompt, typed: str = TYPED) -> str:
-    """Return the text of a command without its data, as for the file of a plugin."""
+    """Return the text of a command without its data, as a plugin's file contains it."""
     return marked(*(part.replace("{typed}", typed) for part in (prompt.fetch, prompt.task)))
 
 
@@ -128,7 +128,7 @@ def _typed_argument(prompt: Prompt, arguments: dict[str, str]) -> str:
 
 
 async def _answer_of(engine: Engine, tool: str, **arguments: Any) -> str:
-    """Return the text of a tool's answer; an error is text for the user, too."""
+    """Return the text of a tool's answer; an error is returned as text too."""
     return str((await call(engine, tool, arguments))["content"][0]["text"])
 
 
@@ -171,7 +171,7 @@ async def _status(engine: Engine, by: Caller, typed: str) -> str:
     return render_sessions.status(scope, counts, newest)
 
 
-_BY_TOOL = ("recall", "forget", "distill")  # their tools record how much text they return
+_BY_TOOL = ("recall", "forget", "distill")  # prompts whose tools record how much text they return
 _DATA: dict[str, Callable[[Engine, Caller, str], Awaitable[str]]] = {
     "recall": _recall,
     "forget": _forget,

@@ -33,7 +33,7 @@ CLOSING = "</recalled-data>"
 EVERYWHERE = 'scope "*" for every project'
 DOCUMENTS = "search_documents"
 NAME_SHOWN, PATH_SHOWN = 80, 200  # characters of a title, and of a path
-NOT_READ_SHOWN = 10  # files of a folder
+NOT_READ_SHOWN = 10  # so many files of a folder are named that were not read
 LONGEST_NAME = 100  # characters of a title, of all tags of a hit, or of a reason
 # Fields of a hit that `trimmed` may drop.
 _PARTS = ("memory", "chunk", "metadata", "tags", "title", "role", "documents", "context", "explain")
@@ -43,9 +43,9 @@ _PARTS = ("memory", "chunk", "metadata", "tags", "title", "role", "documents", "
 class Frame:
     """The context of an answer, which is not repeated for each hit: scopes, time zone and folder."""
 
-    scopes: tuple[str, ...] | None  # None is every scope
-    zone: tzinfo | None = None  # None is this machine's
-    folder: str | None = None  # the caller's; paths below it are shown relative to it
+    scopes: tuple[str, ...] | None  # None means every scope
+    zone: tzinfo | None = None  # None means this machine's time zone
+    folder: str | None = None  # the caller's folder; paths below it are shown relative to it
 
     def date(self, moment: datetime, *, day: bool = False) -> str:
         """Format a moment to the minute, or only its day."""
@@ -69,18 +69,20 @@ class Frame:
 def memory_hits(hits: MemoryHits, frame: Frame) -> str:
     """Render hits best first, each with the turns around it, with a note if they are doubtful or missing.
 
-    Then come commits that may have the answer, and a line that names such a document.
+    Then come commits that may have the answer, and a line that names a document that may have it.
     """
-    document_line = _may_answer(hits, frame)
-    commits = [_block(commit, frame) for commit in hits.commits]
+    document_lines = _document_lines(hits, frame)
+    commits = [_hit_block(commit, frame) for commit in hits.commits]
     if not hits.results:
         documents = DOCUMENTS if hits.has_documents else None
         head = [nothing(frame.scopes, hits.period, EVERYWHERE, documents)]
         fenced_commits = fenced("\n".join(commits)) if commits else []
-        return "\n".join([*head, *_note(hits.degraded), *fenced_commits, *document_line])
+        return "\n".join([*head, *_note_lines(hits.degraded), *fenced_commits, *document_lines])
     head = [DOUBTFUL] if hits.confidence == "weak" else []
     body = "\n".join([*_with_windows(hits, frame), *commits])
-    return "\n".join([*head, *_note(hits.degraded), *fenced(body), *_left_out(hits), *document_line])
+    return "\n".join(
+        [*head, *_note_lines(hits.degraded), *fenced(body), *_left_out_lines(hits), *document_lines]
+    )
 
 
 def reasons(answer: Reasons, frame: Frame) -> str:
@@ -97,9 +99,9 @@ def reasons(answer: Reasons, frame: Frame) -> str:
 
 
 def trimmed(hits: MemoryHits, tokens: int) -> MemoryHits | None:
-    """Return an answer of this many `tokens` with its last part dropped; None if it is within its budget.
+    """Drop the last part of an answer with this many `tokens`; return None if it is within its budget.
 
-    Each hit was measured before, so this is for the parts that only the whole answer has.
+    Each hit was measured alone before, so only what the whole answer adds to the hits can be too much.
     """
     excess = tokens - (hits.tokens.budget or MOST_TOKENS)
     if excess <= 0 or not (hits.results or hits.document or hits.commits):
@@ -124,20 +126,25 @@ def trimmed(hits: MemoryHits, tokens: int) -> MemoryHits | None:
     return hits.model_copy(update={"results": [hit.model_copy(update=update)]})
 
 
-def _may_answer(hits: MemoryHits, frame: Frame) -> list[str]:
-    place = hits.document
-    if place is None:
+def _document_lines(hits: MemoryHits, frame: Frame) -> list[str]:
+    document = hits.document
+    if document is None:
         return []
-    title = f'"{shorten(one_line(place.title), NAME_SHOWN)}"' if place.title else short_id("chunk", place.id)
-    return [may_answer(frame.path(place.path) or title, place.lines, frame.project(place.scope), DOCUMENTS)]
+    title = (
+        f'"{shorten(one_line(document.title), NAME_SHOWN)}"'
+        if document.title
+        else short_id("chunk", document.id)
+    )
+    place = frame.path(document.path) or title
+    return [may_answer(place, document.lines, frame.project(document.scope), DOCUMENTS)]
 
 
 def length(hit: Hit, frame: Frame) -> int:
     """Count the characters of a hit in `memory_hits`, with the line break after it."""
-    return len(_block(hit, frame)) + 1
+    return len(_hit_block(hit, frame)) + 1
 
 
-def _left_out(hits: MemoryHits) -> list[str]:
+def _left_out_lines(hits: MemoryHits) -> list[str]:
     budget = hits.tokens.budget
     return [f"{hits.left_out} more did not fit into {budget} tokens."] if hits.left_out and budget else []
 
@@ -146,48 +153,51 @@ def _with_windows(hits: MemoryHits, frame: Frame) -> Iterator[str]:
     """Render each hit with the turns around it, and at the end the turns that belong to no hit."""
     related = list(hits.related)
     for hit in hits.results:
-        yield _block(hit, frame)
+        yield _hit_block(hit, frame)
         window = [near for near in related if near.reason == "window" and _is_near(near, hit, hits.results)]
         related = [near for near in related if near not in window]
-        yield from (_block(near, frame) for near in window)
-    yield from (_block(near, frame) for near in related)
+        yield from (_hit_block(near, frame) for near in window)
+    yield from (_hit_block(near, frame) for near in related)
 
 
 def _is_near(near: Hit, hit: Hit, results: Sequence[Hit]) -> bool:
-    """Return True if no other hit of the session is closer to a turn than this one."""
+    """Return True if no other hit of the session is closer to the turn `near` than `hit`."""
     if (near.scope, near.session_id) != (hit.scope, hit.session_id):
         return False
-    same_session = (each for each in results if (each.scope, each.session_id) == (hit.scope, hit.session_id))
-    closest = min(same_session, key=lambda each: abs((each.turn or 0) - (near.turn or 0)))
+    session = (hit.scope, hit.session_id)
+    candidates = (other for other in results if (other.scope, other.session_id) == session)
+    closest = min(candidates, key=lambda other: abs((other.turn or 0) - (near.turn or 0)))
     return closest.id == hit.id
 
 
-def _block(hit: Hit, frame: Frame) -> str:
+def _hit_block(hit: Hit, frame: Frame) -> str:
     """Render one hit: a line with its time and origin, then its quoted text."""
-    return "\n".join([_head(hit, frame), quote(hit.memory or hit.chunk or ""), *_links(hit, frame)])
+    return "\n".join([_head(hit, frame), quote(hit.memory or hit.chunk or ""), *_link_lines(hit, frame)])
 
 
 def _head(hit: Hit, frame: Frame) -> str:
     is_turn = hit.src == "turn"
     words = [frame.date(hit.date, day=hit.src == "chunk")]
     if is_turn:
-        words.append(_name(hit))
+        words.append(_short_name(hit))
         words += [one_line(hit.role)] if hit.role else []
     elif hit.src == "memory":
-        words.append(f"fact {_name(hit)}")
+        words.append(f"fact {_short_name(hit)}")
         words += [shorten(" ".join(f"#{tag}" for tag in hit.tags), LONGEST_NAME)] if hit.tags else []
     else:
         title = shorten(one_line(hit.title or ""), LONGEST_NAME)
         name = hit.metadata.get(COMMIT)
         is_commit = isinstance(name, str) and title.startswith(f"{name} ")
-        words.append(f"commit {name}" if is_commit else f"document {title} {_name(hit)}".replace("  ", " "))
+        words.append(
+            f"commit {name}" if is_commit else f"document {title} {_short_name(hit)}".replace("  ", " ")
+        )
     part = " (part)" if hit.truncated else ""
     return (
         " ".join(words) + frame.project(hit.scope) + part + _state(hit, frame) + _mark(hit) + _tie(hit) + ":"
     )
 
 
-def _name(hit: Hit) -> str:
+def _short_name(hit: Hit) -> str:
     return one_line(short_id(hit.src, hit.id, hit.session_id, hit.turn))
 
 
@@ -225,7 +235,7 @@ def _mark(hit: Hit) -> str:
     return "".join(f" [{one_line(text)}]" for text in texts if text)
 
 
-def _links(hit: Hit, frame: Frame) -> list[str]:
+def _link_lines(hit: Hit, frame: Frame) -> list[str]:
     """Render the context of a fact and the documents it cites, each with a head and a quotation."""
     lines = []
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
@@ -241,21 +251,21 @@ def _links(hit: Hit, frame: Frame) -> list[str]:
 
 def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) -> str:
     """Render chunks of documents, best first; `place` is the path or id that the search was limited to."""
-    left_out = _chunks_left_out(hits)
+    left_out = _chunks_left_out_lines(hits)
     if not hits.results:
         return "\n".join(
             [
                 *(left_out or [no_document(frame.scopes, place and one_line(place), EVERYWHERE)]),
-                *_note(hits.degraded),
+                *_note_lines(hits.degraded),
             ]
         )
     head = [DOUBTFUL] if hits.confidence == "weak" else []
-    body = "\n".join(_document(hit, frame) for hit in hits.results)
-    return "\n".join([*head, *_note(hits.degraded), *fenced(body), *left_out])
+    body = "\n".join(_document_block(hit, frame) for hit in hits.results)
+    return "\n".join([*head, *_note_lines(hits.degraded), *fenced(body), *left_out])
 
 
 def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
-    """Return an answer with its last part dropped, as `trimmed` does."""
+    """Drop the last part of an answer, as `trimmed` does."""
     excess = tokens - (hits.tokens.budget or MOST_TOKENS)
     if excess <= 0 or not hits.results:
         return None
@@ -280,16 +290,16 @@ def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
 
 def document_length(hit: DocumentHit, frame: Frame) -> int:
     """Count the characters of a document in `document_hits`, with the line break after it."""
-    return len(_document(hit, frame)) + 1
+    return len(_document_block(hit, frame)) + 1
 
 
-def _chunks_left_out(hits: DocumentHits) -> list[str]:
+def _chunks_left_out_lines(hits: DocumentHits) -> list[str]:
     counts = (hits.chunks_left_out, "more chunk{} of these"), (hits.left_out, "more document{}")
     parts = [f"{count} {noun.format('s' if count > 1 else '')}" for count, noun in counts if count]
     return [f"{' and '.join(parts)} did not fit into {hits.tokens.budget} tokens."] if parts else []
 
 
-def _document(hit: DocumentHit, frame: Frame) -> str:
+def _document_block(hit: DocumentHit, frame: Frame) -> str:
     """Render a document: its name, then each chunk, quoted, under its line numbers."""
     title, path = one_line(hit.title or ""), frame.path(hit.path)
     name = path or title or "untitled"
@@ -332,7 +342,7 @@ def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
     head = f"{outcomes[added.action]} {added.id}."
     if not added.similar:
         return head, added.note
-    blocks = [_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
+    blocks = [_hit_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
     return head, "\n".join([added.note or "Similar facts exist:", *fenced(*blocks)])
 
 
@@ -350,7 +360,7 @@ def forgotten(result: Forgotten, frame: Frame, *, dry_run: bool) -> str:
         return f"{'Permanently deleted' if result.purged else 'Forgotten'}: {', '.join(result.ids)}.{more}"
     if not result.candidates:
         return "Nothing would be forgotten: no fact or turn seems to be about that."
-    blocks = [_block(hit, frame) for hit in result.candidates]
+    blocks = [_hit_block(hit, frame) for hit in result.candidates]
     count = f"{len(blocks)} {'record' if len(blocks) == 1 else 'records'} would be forgotten; none is yet."
     advice = "Repeat the call without dry_run to forget all of them, or give the id of one."
     return "\n".join([f"{count} {advice}", *fenced(*blocks)])
@@ -385,5 +395,5 @@ def quote(text: str) -> str:
     return "\n".join(f"> {line}" for line in defused(text).splitlines() if line.strip())
 
 
-def _note(degraded: str | None) -> list[str]:
+def _note_lines(degraded: str | None) -> list[str]:
     return [f"Note: {degraded}"] if degraded else []

@@ -13,22 +13,22 @@ from scrubjay.text.foreign import one_line
 from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id, short_session
 
-if TYPE_CHECKING:  # an engine answers its first calls before it has loaded the store
+if TYPE_CHECKING:  # these load the store, and an engine answers its first calls before that
     from scrubjay.engine.verbs.counts import ScopeCounts
     from scrubjay.engine.verbs.distilling import Piece
     from scrubjay.engine.verbs.sessions import ListedSession, Overview
     from scrubjay.records.session_summaries import Digest
 
-SUMMARY_SHOWN = 400  # characters of a session's summary, or of a sentence of one
-SIDE_SHOWN = 4_000  # characters of what one side says in a turn to distill
-SENTENCES_SHOWN, FILES_SHOWN = 5, 12  # of a session
+SUMMARY_SHOWN = 400  # characters that are shown of a session's summary, or of one line of its digest
+SIDE_SHOWN = 4_000  # characters that are shown of each side of a turn
+SENTENCES_SHOWN, FILES_SHOWN = 5, 12  # at most, of each list of sentences and of the files of a session
 
 
 def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
-    """Quote the titles and summaries of sessions, by project."""
-    day = f"{since.astimezone():%Y-%m-%d %H:%M}"
+    """Quote the titles and summaries of sessions, grouped by project."""
+    start = f"{since.astimezone():%Y-%m-%d %H:%M}"
     if not listed:
-        return f"No session is recorded since {day}."
+        return f"No session is recorded since {start}."
     by_scope: dict[str, list[ListedSession]] = {}
     for session in listed:
         by_scope.setdefault(session.scope, []).append(session)
@@ -36,12 +36,12 @@ def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
     for scope, scope_sessions in by_scope.items():
         lines.append(f"## {one_line(display_name(scope))}")
         for session in scope_sessions:
-            at = f"{session.ended_at.astimezone():%Y-%m-%d %H:%M}"
-            lines.append(f"- {at}, {plural(session.turns, 'turn')}, {one_line(session.host)}")
+            ended = f"{session.ended_at.astimezone():%Y-%m-%d %H:%M}"
+            lines.append(f"- {ended}, {plural(session.turns, 'turn')}, {one_line(session.host)}")
             summary = shorten(session.summary, SUMMARY_SHOWN)
             lines.append(quote("\n".join(filter(None, (session.title, summary)))))
     counts = f"{plural(len(listed), 'session')} in {plural(len(by_scope), 'project')}"
-    head = f"{counts} since {day}, the latest first:"
+    head = f"{counts} since {start}, the latest first:"
     return "\n".join([head, *fenced(*lines)])
 
 
@@ -57,10 +57,13 @@ def last_session(listed: ListedSession, digest: Digest, last: Turn) -> str:
         line
         for title, sentences in parts.items()
         if any(sentences)
-        for line in (f"## {title}", quote("\n".join(shorten(each, SUMMARY_SHOWN) for each in sentences)))
+        for line in (
+            f"## {title}",
+            quote("\n".join(shorten(sentence, SUMMARY_SHOWN) for sentence in sentences)),
+        )
     ]
-    session, at = short_session(listed.session_id), f"{listed.ended_at.astimezone():%Y-%m-%d %H:%M}"
-    head = f"Session {one_line(session)}, last turn at {at}, {plural(listed.turns, 'turn')}:"
+    session, ended = short_session(listed.session_id), f"{listed.ended_at.astimezone():%Y-%m-%d %H:%M}"
+    head = f"Session {one_line(session)}, last turn at {ended}, {plural(listed.turns, 'turn')}:"
     return "\n".join([head, *fenced(*lines, "## Last turn", whole_turn(last, Frame(None)))])
 
 
@@ -83,7 +86,7 @@ def status(scope: str, counts: ScopeCounts | None, page: Overview) -> str:
 
 
 def undistilled(piece: Piece, frame: Frame) -> str:
-    """Quote turns in the order of time, and say how many more wait."""
+    """Quote turns in chronological order, and say how many more wait."""
     if not piece.turns:
         return "Nothing was said since the last distill. There is nothing to keep."
     head = f"{plural(len(piece.turns), 'turn')}, not distilled before, the oldest first:"
@@ -93,7 +96,7 @@ def undistilled(piece: Piece, frame: Frame) -> str:
 
 def whole_turn(turn: Turn, frame: Frame) -> str:
     """Quote both sides of a turn below its name; a long side is cut."""
-    from scrubjay.records.session_summaries import exchange_of  # it loads the store
+    from scrubjay.records.session_summaries import exchange_of  # imported late: it loads the store
 
     name = short_id("turn", turn.id, turn.session_id, turn.turn)
     exchange = exchange_of(turn)

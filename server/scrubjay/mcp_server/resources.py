@@ -14,7 +14,8 @@ from scrubjay.mcp_server.render import fenced, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.text.foreign import defused, one_line
 
-# A turn may also be SESSION/TURN, with an encoded slash. `?scope=` names another project, or `*` for all.
+# The id of a turn may also be SESSION/TURN, whose slash may be encoded. `?scope=` names another project, or
+# `*` for all projects.
 _URI = re.compile(
     r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)"
     rf"(?:\?scope=(\*|%2A|{SCOPE_NAME}))?$"
@@ -32,7 +33,9 @@ _TEXT = "text/plain"
 
 def templates() -> list[ResourceTemplate]:
     """Return the templates of the addresses that can be read."""
-    addresses = ((kind, f"scrubjay://{kind}/{{{end}}}", title) for kind, end, title in _TEMPLATES)
+    addresses = (
+        (kind, f"scrubjay://{kind}/{{{placeholder}}}", title) for kind, placeholder, title in _TEMPLATES
+    )
     return [
         ResourceTemplate(name=kind, title=title, uri_template=uri, description=title, mime_type=_TEXT)
         for kind, uri, title in addresses
@@ -40,13 +43,13 @@ def templates() -> list[ResourceTemplate]:
 
 
 def resources() -> list[Resource]:
-    """Return the resources without an id: the profile of the client's project."""
+    """Return the only resource that needs no id: the profile of the client's project."""
     uri = "scrubjay://profile"
     return [Resource(name="profile", title=_TITLE, uri=uri, description=_TITLE, mime_type=_TEXT)]
 
 
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
-    """Read the full text behind a `scrubjay://` address, fenced, under a line with its origin.
+    """Return the full text of a `scrubjay://` address, fenced, below a line that names its origin.
 
     Raises:
         NotFound: the address is invalid, or names no record of that kind that the caller may read.
@@ -74,7 +77,10 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
 
 
 def _is_hidden(record: AnyRecord, now: datetime) -> bool:
-    """Return True if only the command line shows a record; older versions are not hidden."""
+    """Return True for forgotten and expired records, which only the command line shows.
+
+    Older versions of facts are not hidden.
+    """
     return record.forgotten_at is not None or (record.expires_at is not None and record.expires_at <= now)
 
 

@@ -1,7 +1,7 @@
-"""The SDK's server, for MCP over HTTP, and for unusual requests of a pipe's client.
+"""Builds the SDK's server, which answers MCP over HTTP, and unusual requests of a pipe's client.
 
-One server handles all connections and both protocol eras. It is the SDK's low-level server, which leaves the
-schemas as they are.
+One server handles all connections and both protocol styles (see `pipe.offer`). It is the SDK's low-level
+server, which sends the schemas unchanged.
 """
 
 import asyncio
@@ -76,13 +76,15 @@ def build_server(engine: Engine) -> Server[Any]:
     return server
 
 
-def _one_page(result: Callable[[], R]) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[R]]:
-    """Answer requests for a list that has a single page."""
+def _one_page(
+    make_result: Callable[[], R],
+) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[R]]:
+    """Return a handler of requests for a list that has a single page."""
 
     async def answer(ctx: Context, params: PaginatedRequestParams | None) -> R:
         if params is not None and params.cursor is not None:
             raise MCPError(INVALID_PARAMS, "This list has a single page and no cursors. Leave cursor out.")
-        return result()
+        return make_result()
 
     return answer
 
@@ -118,7 +120,7 @@ async def _get_prompt(engine: Engine, ctx: Context, params: GetPromptRequestPara
 
 @contextlib.contextmanager
 def _as_protocol_errors(engine: Engine, method: str, about: dict[str, Any] | None = None) -> Iterator[None]:
-    """Raise every failure as an error of the protocol; `about` is added if something is not found."""
+    """Raise every failure as a protocol error; if something is not found, `about` is the error's data."""
     try:
         yield
     except NotFound as error:
@@ -132,7 +134,7 @@ def _as_protocol_errors(engine: Engine, method: str, about: dict[str, Any] | Non
 
 
 async def _without_batches(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Replace protocol versions that have batches, as the pipe does."""
+    """Replace a requested protocol version that requires batches by one without them, as the pipe does."""
     params = ctx.params or {}
     version = params.get("protocolVersion") if ctx.method == "initialize" else None
     if isinstance(version, str) and version in VERSION_SUBSTITUTES:
@@ -141,7 +143,7 @@ async def _without_batches(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 
 def _cancellable() -> ServerMiddleware[Any]:
-    """Let a session over HTTP, where each message is a separate request, cancel its calls."""
+    """Return middleware that lets HTTP sessions, whose messages are separate requests, cancel calls."""
     running: dict[tuple[str, object], anyio.CancelScope] = {}
 
     async def cancellable(ctx: Context, call_next: CallNext) -> HandlerResult:

@@ -26,15 +26,16 @@ Kind = Literal[
     "host_memories",
 ]
 
-# The fields with free text, which are redacted. Ids, numbers, times and names of sessions are not.
+# Only these fields, which hold free text, are redacted; ids, numbers, times and names of sessions are not.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()
 
 
 class Envelope(BaseModel):
     """An acknowledged write: replaying it any number of times gives the same records.
 
-    `args` are the arguments of the tool of that kind, already redacted; `id` names the envelope and, unless
-    the request has a better name, the record. `at` is when it was accepted and orders the replay.
+    `args` are the redacted arguments of the tool that belongs to `kind`. `id` identifies the envelope and,
+    unless the request has a better id, its record. `at` is when the write was accepted;
+    replays keep this order.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -47,23 +48,24 @@ class Envelope(BaseModel):
     source: str = Field(max_length=60)  # hook:stop, hook:reconcile, mcp, cli, ...
     host: str | None = Field(default=None, max_length=60)
     redacted: int = 0  # number of secrets removed from `args`
-    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy when a hook wrote it
+    capture: Literal["all", "salient", "summary_only"] | None = None  # the capture policy at that moment
     transcript_path: str | None = None  # the transcript that can complete a hook's turn
-    folder: str | None = None  # where its hook ran
+    folder: str | None = None  # the folder in which the hook ran
     args: dict[str, Any]
 
     @field_validator("args")
     @classmethod
     def _only_text(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Remove characters that no table accepts: a write that cannot be committed would block the rest."""
+        """Remove characters that no table accepts: a write that cannot be committed would block others."""
         cleaned: dict[str, Any] = _storable(args)
         return cleaned
 
 
 class HookEvent(BaseModel):
-    """A hook's event, redacted; an exchange that must not be recorded has no texts and no folders.
+    """An event that a hook reported, redacted.
 
-    `records` says which it is. `prompt` is None too if no person wrote it.
+    If `records` is False, the exchange must not be recorded, and the event has no texts and no folders.
+    `prompt` is also None if no person wrote it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -71,21 +73,21 @@ class HookEvent(BaseModel):
     v: Literal[1]
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{8,80}$")
     kind: Literal["prompt", "answer", "start", "end"]
-    time_ns: int = Field(ge=0)  # since 1970
+    time_ns: int = Field(ge=0)  # nanoseconds since 1970
     host: str = Field(max_length=60)
     session_id: str = Field(min_length=1, max_length=200)
     prompt_id: str | None = Field(default=None, max_length=200)
     transcript_path: str | None = None
-    folder: str | None = None  # where its hook ran
-    source: str | None = None  # why a session starts
+    folder: str | None = None  # the folder in which the hook ran
+    source: str | None = None  # the reason why a session starts
     records: bool
     scope: str | None = Field(default=None, pattern=f"^{SCOPE_NAME}$")
     folders: list[str] = []
-    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy at that moment
+    capture: Literal["all", "salient", "summary_only"] | None = None  # the capture policy at that moment
     min_length: int | None = None
     prompt: str | None = None
     answer: str | None = None
-    redacted_prompt: int = 0  # number of secrets removed from it
+    redacted_prompt: int = 0  # number of secrets removed from `prompt`
     redacted_answer: int = 0
 
 
@@ -112,7 +114,8 @@ def envelope(
 ) -> Envelope:
     """Wrap a request in an envelope, with placeholders for secrets and, by default, a new id."""
     fields = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
-    args, count = redact_fields(_storable(fields))  # first, because non-text characters could split a secret
+    # `_storable` comes first, because the characters that it removes could split a secret.
+    args, count = redact_fields(_storable(fields))
     return Envelope(
         id=envelope_id or uuid4().hex,
         kind=kind,
@@ -142,8 +145,8 @@ def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
 
     redacted: dict[str, Any] = {}
     for name, value in fields.items():
-        if name == "commits":  # each with fields of its own
-            parts = [redact_fields(each) for each in value]
+        if name == "commits":  # a list of objects that have fields of their own
+            parts = [redact_fields(commit) for commit in value]
             redacted[name], total = [part for part, _ in parts], total + sum(count for _, count in parts)
         else:
             redacted[name] = clean(value) if name in _PROSE else value

@@ -11,13 +11,14 @@ from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.text.time_asked import moment_named
 
 MAX_MEMORY = 10_000  # characters
-MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool
+MAX_DOCUMENT = 10 * 1024 * 1024  # bytes of a document that is added through the tool
 MAX_METADATA_TEXT = 10_000  # characters of one value
 MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON readers
 MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut longer ones and say so
 _INSTANTS = "2026-03-01 or 2026-03-01T14:30:00Z"
 _PHRASES = "yesterday, last Tuesday, 3 days ago or November 11"
-# Words are checked against this day, on which each named day of the year, even February 29, has passed.
+# `parse_when` checks words as if this were today: the last day of a leap year, when even February 29 has
+# passed.
 _REFERENCE_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)
 
 
@@ -34,7 +35,7 @@ def parse_when(value: Any) -> Any:
     """Parse an ISO 8601 string as `parse_instant` does; return days and words for `resolve` unchanged.
 
     Raises:
-        ValueError: the value is neither.
+        ValueError: the value is neither an ISO 8601 string nor words that name a time.
     """
     if isinstance(value, str) and moment_named(value, _REFERENCE_DAY, end=False) is not None:
         return value
@@ -46,12 +47,12 @@ def parse_when(value: Any) -> Any:
 
 
 def resolve(name: str, when: datetime | str | None, now: datetime, *, end: bool) -> datetime | None:
-    """Return the instant of a time in the field `name`; words are relative to `now`, and days in its zone.
+    """Return the instant that the field `name` means; words count from `now`, and days are in its zone.
 
     A day or another span, such as 2026-03-29 or last week, means its beginning or, with `end`, its end.
 
     Raises:
-        InputError: the words name no time today, as "the 31st" in March.
+        InputError: the words name no time when they count from `now`, as "the 31st" in March.
     """
     if not isinstance(when, str):
         return when
@@ -92,22 +93,22 @@ def _not_blank(value: str) -> str:
 
 
 def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Raise unless metadata has short names, and plain values or lists of strings."""
+    """Raise ValueError unless metadata has short names, and plain values or lists of strings."""
     for key, value in metadata.items():
         if not key.strip() or len(key) > 200:
             raise ValueError("must have names of 1 to 200 characters")
         for item in (key, *(value if isinstance(value, list) else [value])):
-            _plain(key, item, listed=isinstance(value, list))
+            _check_plain(key, item, in_list=isinstance(value, list))
     return metadata
 
 
-def _plain(key: str, value: Any, *, listed: bool) -> None:
-    """Raise unless a value is a string, number or boolean; in a list, a string."""
+def _check_plain(key: str, value: Any, *, in_list: bool) -> None:
+    """Raise ValueError unless a value is a string, a number or a boolean, or, in a list, a string."""
     if isinstance(value, str):
         if len(_no_nul(value)) > MAX_METADATA_TEXT:
             length = f"{len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
             raise ValueError(f"must have short values; {key[:60]!r} has {length}")
-    elif listed or not isinstance(value, int | float):
+    elif in_list or not isinstance(value, int | float):
         advice = "use a string, number, boolean or list of strings"
         raise ValueError(f"must be flat, and {key[:60]!r} is not; {advice}")
     elif abs(value) > MAX_METADATA_NUMBER if isinstance(value, int) else not math.isfinite(value):
@@ -126,7 +127,7 @@ PATTERNS = {  # pattern -> its description
 Instant = Annotated[
     datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
-# An instant that keeps its zone, because days are counted in it.
+# An instant that keeps its zone, because days are counted in that zone.
 Moment = Annotated[
     datetime, BeforeValidator(_zoned), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
@@ -143,6 +144,7 @@ Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
 PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
 Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]
 OneScope = Annotated[str, StringConstraints(pattern=_LABEL)]
-# The bound comes first: after a function, pydantic would write `maxLength`, which is only for strings.
+# The bound stands before the validator. After it, pydantic would write the bound into the schema as
+# `maxLength`, which only applies to strings.
 Metadata = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)]
 Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

@@ -17,9 +17,9 @@ from pydantic.alias_generators import to_snake
 Operator = Literal[">", "<", ">=", "<=", "=", "!="]
 Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
 
-DEEPEST = 8  # levels of nested groups
-MOST = 200  # conditions
-LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as for metadata
+DEEPEST = 8  # levels of nested groups that are allowed
+MOST = 200  # conditions that are allowed
+LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, the limits of metadata too
 
 _COMPARE = {">": gt, "<": lt, ">=": ge, "<=": le, "=": eq, "!=": ne}
 _OPPOSITE: dict[Operator, Operator] = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "!=", "!=": "="}
@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of parts: all must hold if `every` (true without parts), else at least one."""
+    """A group of filters: if `every`, all parts must match (true without parts), else at least one."""
 
     every: bool
     parts: tuple[Filter, ...]
@@ -77,7 +77,7 @@ def text_of(value: str | bool | int | float) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """Parse a number or a numeric text as a float; None for anything else, booleans included.
+    """Return a number or a numeric text as a float, or None for any other value, such as a boolean.
 
     >>> number_of(" 2.5e3 "), number_of("2,500"), number_of(True)
     (2500.0, None, None)
@@ -130,79 +130,84 @@ def parse_filter(value: Any) -> Filter:
             value = json.loads(value)
         except (ValueError, RecursionError):
             raise ValueError('must be JSON such as {"AND": [{"key": "status", "value": "open"}]}') from None
-    return _tree(value, "", 1, count(1))
+    return _parse_node(value, "", 1, count(1))
 
 
-def _tree(node: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
-    """Parse one node of a filter at `place`; `numbers` counts the conditions of the whole tree."""
+def _parse_node(node: Any, place: str, depth: int, condition_counter: Iterator[int]) -> Filter:
+    """Parse one node of a filter at `place`; `condition_counter` counts the conditions of the tree."""
     if not isinstance(node, Mapping):
         raise ValueError(f"{place or 'the filter'} must be an object with AND, OR, or key and value")
     if "AND" not in node and "OR" not in node:
-        if next(numbers) > MOST:
+        if next(condition_counter) > MOST:
             raise ValueError(f"has more than {MOST} conditions; leave some out")
-        return _leaf(node, place)
+        return _parse_condition(node, place)
     if len(node) > 1:
         where = place or "the filter"
         raise ValueError(
             f"{where} must have either AND or OR and nothing else; put one group inside the other"
         )
     ((name, parts),) = node.items()
-    at = f"{place}.{name}" if place else name
+    group_place = f"{place}.{name}" if place else name
     if depth > DEEPEST:
-        raise ValueError(f"{at} is nested more than {DEEPEST} levels deep; make the tree flatter")
+        raise ValueError(f"{group_place} is nested more than {DEEPEST} levels deep; make the tree flatter")
     if not isinstance(parts, list | tuple):
-        raise ValueError(f"{at} must be a list of conditions")
+        raise ValueError(f"{group_place} must be a list of conditions")
     if name == "OR" and not parts:
-        raise ValueError(f"{at} is empty and would find nothing; give it a condition or leave it out")
-    filters = (_tree(part, f"{at}[{index}]", depth + 1, numbers) for index, part in enumerate(parts))
+        raise ValueError(
+            f"{group_place} is empty and would find nothing; give it a condition or leave it out"
+        )
+    filters = (
+        _parse_node(part, f"{group_place}[{index}]", depth + 1, condition_counter)
+        for index, part in enumerate(parts)
+    )
     return Group(name == "AND", tuple(filters))
 
 
-def _leaf(node: Mapping[str, Any], place: str) -> Condition | Comparison:
-    where = f"{place}." if place else ""
+def _parse_condition(node: Mapping[str, Any], place: str) -> Condition | Comparison:
+    prefix = f"{place}." if place else ""
     if unknown := [str(name) for name in node if name not in _HTTP_NAMES]:
         names = ", ".join(_FIELDS)
-        raise ValueError(f"{where}{unknown[0][:60]!r} is unknown; a condition has {names}")
+        raise ValueError(f"{prefix}{unknown[0][:60]!r} is unknown; a condition has {names}")
     fields = {_HTTP_NAMES[name]: value for name, value in node.items() if value is not None}
-    key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
+    key, value = _checked_key(fields.get("key"), prefix), _checked_value(fields.get("value"), prefix)
     kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
     if kind not in get_args(Kind):
         kinds = ", ".join(get_args(Kind))
-        raise ValueError(f"{where}filterType must be one of {kinds}, not {str(kind)[:60]!r}")
-    negate = _flag(fields.get("negate", False), f"{where}negate")
-    ignore_case = _flag(fields.get("ignoreCase", False), f"{where}ignoreCase")
+        raise ValueError(f"{prefix}filterType must be one of {kinds}, not {str(kind)[:60]!r}")
+    negate = _checked_flag(fields.get("negate", False), f"{prefix}negate")
+    ignore_case = _checked_flag(fields.get("ignoreCase", False), f"{prefix}ignoreCase")
     if kind == "numeric":
-        return _comparison(key, value, fields.get("numericOperator", "="), negate, where)
+        return _comparison(key, value, fields.get("numericOperator", "="), negate, prefix)
     if "numericOperator" in fields:
-        raise ValueError(f'{where}numericOperator needs filterType "numeric", not {kind!r}')
+        raise ValueError(f'{prefix}numericOperator needs filterType "numeric", not {kind!r}')
     if kind == "string_contains" and not text_of(value):
-        raise ValueError(f"{where}value is empty, which every text contains; give some text")
+        raise ValueError(f"{prefix}value is empty, which every text contains; give some text")
     return Condition(key, text_of(value), kind, negate, ignore_case)
 
 
-def _comparison(key: str, value: str | float, operator: Any, negate: bool, where: str) -> Comparison:
+def _comparison(key: str, value: str | float, operator: Any, negate: bool, prefix: str) -> Comparison:
     if operator not in get_args(Operator):
         options = " ".join(get_args(Operator))
-        raise ValueError(f"{where}numericOperator must be one of {options}, not {str(operator)[:60]!r}")
+        raise ValueError(f"{prefix}numericOperator must be one of {options}, not {str(operator)[:60]!r}")
     number = number_of(value)
     if number is None:
         shown = str(value)[:60]
-        raise ValueError(f"{where}value must be a finite number for a numeric condition, not {shown!r}")
+        raise ValueError(f"{prefix}value must be a finite number for a numeric condition, not {shown!r}")
     return Comparison(key, _OPPOSITE[operator] if negate else operator, number)
 
 
-def _key(key: Any, where: str) -> str:
+def _checked_key(key: Any, prefix: str) -> str:
     if not isinstance(key, str) or not key or len(key) > LONGEST_KEY or not _is_text(key):
         description = f"the name of a metadata value, a text of 1 to {LONGEST_KEY} characters"
-        raise ValueError(f"{where}key must be {description}")
+        raise ValueError(f"{prefix}key must be {description}")
     return key
 
 
-def _value(value: Any, where: str) -> str | float:
+def _checked_value(value: Any, prefix: str) -> str | float:
     if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
-        raise ValueError(f"{where}value must be a text, a number, or true or false")
+        raise ValueError(f"{prefix}value must be a text, a number, or true or false")
     if isinstance(value, str) and (len(value) > LONGEST_VALUE or not _is_text(value)):
-        raise ValueError(f"{where}value must be a text of at most {LONGEST_VALUE:,} characters")
+        raise ValueError(f"{prefix}value must be a text of at most {LONGEST_VALUE:,} characters")
     return value
 
 
@@ -210,12 +215,12 @@ def _is_text(value: str) -> bool:
     return "\x00" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def _flag(value: Any, where: str) -> bool:
+def _checked_flag(value: Any, name: str) -> bool:
     if value in (True, "true"):
         return True
     if value in (False, "false"):
         return False
-    raise ValueError(f"{where} must be true or false, not {str(value)[:60]!r}")
+    raise ValueError(f"{name} must be true or false, not {str(value)[:60]!r}")
 
 
 Filters = Annotated[Filter, PlainValidator(parse_filter), WithJsonSchema({"type": "object"})]

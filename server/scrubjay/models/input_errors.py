@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from scrubjay.models.fields import PATTERNS
 
-MOST = 5  # sentences
+MOST = 5  # mistakes that are described
 LONGEST = 80  # characters of a quoted value
 
 # pydantic's type of error -> the rule for a valid value, filled in from the error's context
@@ -28,17 +28,17 @@ _RULES = {
     "literal_error": "must be {expected}",
     "string_too_short": "is empty; give some text",
 }
-_LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # for values too long to quote
+_LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to quote
 
 
 def sentences(arguments: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
-    """Return one sentence for each of the first mistakes (pydantic's `problems`)."""
+    """Return one sentence for each of the first `MOST` mistakes; `problems` are pydantic's errors."""
     return " ".join(_sentence(arguments, problem) for problem in list(problems)[:MOST])
 
 
 def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str:
     kind, value, context = problem["type"], problem.get("input"), problem.get("ctx", {})
-    options = _options(arguments.get(str(problem["loc"][0]))) if problem["loc"] else None
+    options = _field_names(arguments.get(str(problem["loc"][0]))) if problem["loc"] else None
     if options and len(problem["loc"]) > 1:
         name, *rest = problem["loc"]
         if kind == "extra_forbidden":
@@ -46,7 +46,7 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
         field = f"{name}.{_argument(tuple(rest))}"
     else:
         field = _argument(problem["loc"])
-    # An invalid string without a place is itself the name of an argument.
+    # If an invalid string has no place, it is itself the name of an argument.
     if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):
         name = _quote(problem["loc"][0] if problem["loc"] else value)
         return f"{name} is not an argument here; known arguments: {', '.join(arguments)}."
@@ -57,13 +57,13 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
         length, most = len(value or ""), context["max_length"]
         return f"{field} has {length:,} {unit}; at most {most:,} are allowed, so shorten or split it."
     rule = _rule(kind, context) or problem["msg"].removeprefix("Value error, ").removesuffix(".")
-    if not field:  # about the request as a whole
+    if not field:  # the problem concerns the whole request
         return f"{rule[:1].upper()}{rule[1:]}."
     return f"{field} = {_quote(value)}: {rule}."
 
 
-def _options(field: FieldInfo | None) -> Iterable[str]:
-    """Return the fields of an argument that is an object; () for any other argument."""
+def _field_names(field: FieldInfo | None) -> Iterable[str]:
+    """Return the names of the fields of an argument that is an object, or () for any other argument."""
     kind = field.annotation if field else None
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else ()
 

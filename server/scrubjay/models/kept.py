@@ -1,4 +1,4 @@
-"""Requests with what other programs keep: sessions of hosts, facts of other memories, notes of hosts."""
+"""Requests that store what other programs keep: hosts' sessions and notes, and facts of other memories."""
 
 from typing import Annotated
 
@@ -21,9 +21,9 @@ from scrubjay.models.requests import RecordTurn, Request, Tags
 class KeptSession(Request):
     """Turns of one session, in order, as its host stored them; each has a prompt_id.
 
-    `others` are the prompt_ids of the session's turns that are not included, `untimed` those of turns without
-    a time of their own. Turns before `since` only serve to identify the others. `redacted` counts the secrets
-    that were replaced.
+    `others` has the prompt_ids of the session's turns that are not included, and `untimed` the prompt_ids of
+    turns without a time of their own. Turns before `since` only serve to identify the later turns. `redacted`
+    counts the secrets that were replaced.
     """
 
     host: Name
@@ -43,7 +43,7 @@ class KeptSessions(Request):
 
 
 class KeptFact(Request):
-    """A fact from another memory (`source`); `earlier` are older values, with the start of each."""
+    """A fact from another memory (`source`); `earlier` has its older values, each with its start."""
 
     source: Name
     id: Annotated[Text, Field(max_length=2_000)]
@@ -65,7 +65,7 @@ class KeptFacts(Request):
 
 
 class KeptNote(Request):
-    """A note in a file of a host's memory, with the time since when it has stood there."""
+    """A note in a file of a host's memory; `at` is the time since when the file has had it."""
 
     content: Annotated[Text, Field(max_length=MAX_MEMORY)]
     scope: OneScope
@@ -76,7 +76,7 @@ class KeptNote(Request):
 
 
 class KeptMemoryFile(Request):
-    """All notes in a file of a host's memory; not `is_whole` if some of them were left out."""
+    """All notes in a file of a host's memory; `is_whole` is False if some of them were left out."""
 
     source: Name
     path: Annotated[Text, Field(max_length=4_096)]
@@ -85,7 +85,7 @@ class KeptMemoryFile(Request):
 
 
 class KeptMemoryFiles(Request):
-    """Files of hosts' memories on a machine; one that is missing in a `searched` place was deleted there."""
+    """Files of hosts' memories on a machine; a file that is missing in a `searched` place was deleted."""
 
     machine: Name
     memories: list[KeptMemoryFile]

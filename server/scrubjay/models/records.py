@@ -60,24 +60,24 @@ class Turn(Record):
     host: str | None = None
     capture: str | None = None  # summary_only: only its summary is searchable
     started_at: datetime
-    alike: tuple[str, ...] = ()  # turns with nearly the same words; only written before 0.2.0
-    # When its texts were purged; the remaining row keeps its number and prevents a second recording.
+    alike: tuple[str, ...] = ()  # turns with nearly the same words; only versions before 0.2.0 write it
+    # When its texts were purged. The row stays, so that the turn keeps its number and is not recorded again.
     purged_at: datetime | None = None
 
     @property
     def came_from(self) -> str:
-        """The host of the turn, or else its recorder."""
+        """The host of the turn, or the program that recorded it if no host is known."""
         return self.host or self.source
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The shell commands run in it, shortened; capture keeps them in the metadata."""
+        """The shortened shell commands that ran in the turn; capture keeps them in the metadata."""
         commands = self.metadata.get("commands")
         return tuple(map(str, commands)) if isinstance(commands, list) else ()
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """The commands that failed in it, with their errors; capture keeps them in the metadata."""
+        """The commands that failed in the turn, with their errors; capture keeps them in the metadata."""
         failed = self.metadata.get("failed")
         return tuple(unpacked(failed)) if isinstance(failed, list) else ()
 
@@ -99,7 +99,7 @@ class Memory(Record):
     document_ids: tuple[str, ...] = ()
     occasions: tuple[str, ...] = ()  # sessions and days of repetitions that made it more important
     alike: tuple[str, ...] = ()  # older facts with the same meaning
-    review: Literal["approved", "declined"] | None = None  # by the user; declined: by version 0.2.0 or older
+    review: Literal["approved", "declined"] | None = None  # by the user; "declined" only up to 0.2.0
 
 
 COMMIT = "commit"  # the type of a document that is the message of a commit
@@ -128,7 +128,7 @@ class Document(Record):
 
     @property
     def place(self) -> str | None:
-        """Return its path, the client's or the file's."""
+        """The path of the document's file, or else the client's own path."""
         return self.path or self.filepath
 
 
@@ -145,12 +145,12 @@ class Passage(Row):
     src: PassageSrc
     record_id: str
     part: int  # 0-based within (record, role)
-    # user | assistant | summary | a speaker's name; None for facts; for chunks None, or that of a commit
+    # user, assistant, summary or a speaker's name; COMMIT for chunks of commits; None for facts and other
+    # chunks
     role: str | None = None
     text: str
     search_text: str
-    # The vector's text if it differs from `text`: with a speaker's name before it, or headings before a
-    # chunk.
+    # The embedded text, if it differs from `text`: a speaker's name or a chunk's headings come first in it.
     embed_text: str | None = None
     scope: str
     partition_id: str
@@ -159,10 +159,10 @@ class Passage(Row):
     session_id: str | None = None
     turn: int | None = None
     host: str | None = None  # the host of a turn; None for facts and chunks
-    dated_at: datetime  # a turn's started_at, else created_at
+    dated_at: datetime  # started_at of a turn, otherwise created_at
     expires_at: datetime | None = None
     hidden: bool = False  # forgotten, or replaced by a newer version
-    hidden_at: datetime | None = None  # since when
+    hidden_at: datetime | None = None  # since when it is hidden
     title: str | None = None
     path: str | None = None
     line_start: int | None = None  # 1-based, of a chunk
@@ -171,7 +171,7 @@ class Passage(Row):
     # its record's entity ids, as `entities.tie_words` encodes them; a turn has them on one passage only
     tied: str | None = None
     space_id: str | None = None  # the vector space of `vector` and `token_vectors`; None until embedded
-    # The codes of its tokens; None for chunks, without late interaction, or if the model has none.
+    # The codes of its tokens; None for chunks, without late interaction, or if the model has no codes.
     token_vectors: bytes | None = None
 
 
@@ -181,7 +181,7 @@ NOT_FORGOTTEN = {"forgotten_at": None, "forget_reason": None}  # values of a res
 
 
 def is_current(record: AnyRecord, now: datetime) -> bool:
-    """Return True if a record is not forgotten, expired or, for a fact, replaced by a newer version.
+    """Return True if a record is neither forgotten nor expired nor, as a fact, replaced by a newer version.
 
     `store.conditions.current` is the same condition for rows.
     """
@@ -191,13 +191,13 @@ def is_current(record: AnyRecord, now: datetime) -> bool:
 
 
 def changed(record: R, values: Mapping[str, Any], at: datetime) -> R:
-    """Return a record with these values and this `updated_at`; the same object if no value changes."""
+    """Return a copy with these values that was updated `at`, or the record itself if no value changes."""
     updated = record.model_copy(update=values)
     return record if updated == record else updated.model_copy(update={"updated_at": at})
 
 
 def hidden_since(record: AnyRecord) -> datetime | None:
-    """Return when a record was forgotten or replaced, whichever came first; None if it is visible."""
+    """Return when a record was forgotten or replaced, whichever came first, or None if it is visible."""
     replaced = record.replaced_at if isinstance(record, Memory) else None
     return min((at for at in (record.forgotten_at, replaced) if at is not None), default=None)
 
@@ -229,7 +229,7 @@ def content_hash(text: str) -> str:
 def fact_hashes(text: str) -> set[str]:
     """Return the hashes of a fact's text with each possible closing punctuation, except a question mark.
 
-    Stored hashes include the punctuation, and this also finds facts in older homes.
+    Stored hashes include the punctuation; all variants together also find facts in older homes.
     """
     bare = text.rstrip().rstrip(_CLOSING).rstrip()
     return {content_hash(text), *(content_hash(bare + end) for end in ("", *_CLOSING, "...", " !"))}

@@ -1,4 +1,4 @@
-"""Requests: one class per tool, then those of the other interfaces and of the write-ahead log."""
+"""Requests: one class per tool, then classes for the other interfaces and for the write-ahead log."""
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -35,7 +35,7 @@ from scrubjay.models.filters import Filters
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import PassageSrc, Relation
 
-MOST_TOKENS = 10_000  # in any answer; Claude Code warns about longer ones
+MOST_TOKENS = 10_000  # the most tokens of an answer; Claude Code warns about longer answers
 
 Weight = Annotated[Real, Field(ge=0, le=1000)]
 Share = Annotated[Real, Field(ge=0, le=1)]
@@ -56,7 +56,7 @@ FILTERS = (
     "negate and ignoreCase are flags."
 )
 
-# Which commits to index: of a path that is a repository's root; only commits and no files; or none.
+# Which commits to index: those of a path that is a repository's root; only commits and no files; no commits.
 Commits = Literal["root", "only", "none"]
 
 
@@ -191,7 +191,7 @@ class AddMemory(Request):
 
     @property
     def link(self) -> tuple[Relation, tuple[str, ...]] | None:
-        """The fact's relation to others, and their ids; None without a relation."""
+        """The fact's relation to other facts, and their ids; None if it has no relation."""
         relations: tuple[Relation, ...] = ("updates", "extends", "derives")
         ids = {relation: tuple(dict.fromkeys(getattr(self, relation))) for relation in relations}
         return next(((relation, ids[relation]) for relation in relations if ids[relation]), None)
@@ -299,15 +299,15 @@ class Review(Request):
 
 
 class FactText(AddMemory):
-    """Save one fact, or a new version of one. `forget_reason` goes with `expires_at`: why it expires."""
+    """Save one fact, or a new version of a fact; `forget_reason` says why it expires at `expires_at`."""
 
     forget_reason: Reason | None = None
 
 
 class ForgetRecords(Request):
-    """A Forget with its targets, as the write-ahead log stores it, so that a replay chooses nothing again."""
+    """A `Forget` with the ids that it chose, which the write-ahead log stores so that a replay keeps them."""
 
-    # An older Scrubjay's log names one `id`.
+    # The log of an older Scrubjay has a single `id`.
     ids: Annotated[Names, Field(min_length=1)] = Field(validation_alias=AliasChoices("ids", "id"))
     reason: Reason | None = None
     purge: Flag = False
@@ -331,7 +331,7 @@ class Restore(Request):
 
 
 class FileState(Request):
-    """A file at the time of reading: bytes, nanoseconds since 1970, a digest, and the indexed folder."""
+    """A file when it was read: bytes, nanoseconds since 1970, a digest, and the indexed folder with it."""
 
     size: int
     mtime: int
@@ -342,8 +342,8 @@ class FileState(Request):
 class DocumentText(Request):
     """One text and its origin.
 
-    `document_id` is the document that it replaces, which may have had another path; `error` is why the text
-    is missing.
+    `document_id` is the document that it replaces, which may have had another path; `error` says why the
+    text is missing.
     """
 
     content: Text | None = None

@@ -1,7 +1,7 @@
 """The results of the tools, as sent. Empty fields are left out.
 
-Docstrings are sent with every list of tools, as descriptions: a class whose fields explain themselves has
-none.
+Docstrings are sent with every list of tools, as descriptions, so a class whose fields explain
+themselves has no docstring.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ class Result(BaseModel):
 
     def wire(self) -> dict[str, Any]:
         """Return the result as JSON values, without empty fields."""
-        values: dict[str, Any] = _slim(self.model_dump(mode="json"))
+        values: dict[str, Any] = _without_empty(self.model_dump(mode="json"))
         return values
 
 
-def _slim(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
         full = ((key, item) for key, item in value.items() if item not in (None, {}))
-        return {key: _slim(item) for key, item in full if item != [] or key in _SENT_EMPTY}
+        return {key: _without_empty(item) for key, item in full if item != [] or key in _SENT_EMPTY}
     if isinstance(value, float):
         return round(value, _DIGITS)
-    return [_slim(item) for item in value] if isinstance(value, list) else value
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
-_DIGITS = 7  # of a number: enough to reproduce a score from its parts to 1e-6, and each digit costs tokens
+_DIGITS = 7  # decimals: enough to reproduce a score from its parts to 1e-6; each one costs tokens
 _SENT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
 
 
 class Leg(Result):
     """What one way of searching says about a hit."""
 
-    rank: int  # from 1, among its results
+    rank: int  # from 1, among the results of this way of searching
     value: float  # the cosine, or the BM25 score
 
 
@@ -67,8 +67,8 @@ class Explanation(Result):
     ranking_sum: float
     verdict: dict[str, float]  # evidence that the answer is among the first candidates
     chance: Score  # probability that the hits hold the answer
-    behind: float  # distance of the ranking sum from the best
-    fall: float  # of the log odds below the first hit's
+    behind: float  # distance of the ranking sum from the best ranking sum
+    fall: float  # how far the log odds are below those of the first hit
     bounds: tuple[Score, Score]
     score_parts: dict[str, Weighed]
 
@@ -79,7 +79,7 @@ class Linked(Result):
     id: str
     src: Src
     memory: str
-    relation: Relation  # of the younger to the older of the two
+    relation: Relation  # from the younger to the older of the two records
     version: int
     updated_at: datetime
     metadata: dict[str, Any] = {}
@@ -90,7 +90,7 @@ class Context(Result):
 
     parents: list[Linked] = []
     children: list[Linked] = []
-    related: list[Linked] = []  # by extends and derives
+    related: list[Linked] = []  # linked by extends or derives
 
 
 class Source(Result):
@@ -151,7 +151,7 @@ class Hit(Result):
     amended_name: str | None = None  # the short name of that record, as shown
     amended_at: datetime | None = None
     mark: Mark | None = None
-    note: str | None = None  # for a hit that answers by its commands: which of them failed or passed
+    note: str | None = None  # for a hit whose commands answer the query: which of them failed or passed
     contradicts: str | None = None  # the id of another fact of the answer that contradicts it
     forgotten_at: datetime | None = None
     forget_reason: str | None = None
@@ -200,8 +200,9 @@ class MemoryHits(Result):
     period: str | None = None  # the period that was searched, if limited
     document: DocumentPlace | None = None  # a document that may answer as well as the hits
     commits: list[Hit] = []  # commits that may answer as well, best first
-    has_documents: bool | None = None  # without hits, true: there are documents, but none is named
-    # why the search left out meaning or the latest writes, and how to repair that
+    # only without hits; true: documents exist, but `document` names none of them
+    has_documents: bool | None = None
+    # why the search could not use meaning or the latest writes, and how to repair that
     degraded: str | None = None
     # The hits' records by id: they are not sent, but save callers from reading them again.
     records: SkipJsonSchema[dict[str, Any]] = Field({}, exclude=True, repr=False)

@@ -42,7 +42,7 @@ from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
-MORE = 30  # hits, if the user also wants those that a model would not get
+MORE = 30  # hits, if the user also wants hits that a model would not get
 LONGEST_PART = 200_000  # characters of a document that are sent at once
 
 Report = Callable[[int, int, str], None]
@@ -51,7 +51,7 @@ R = TypeVar("R", bound=Request)
 
 
 class Call(NamedTuple):
-    """One call: the engine, its opened core, its arguments, and its callbacks."""
+    """One call of the page: the engine and its opened core, the arguments, and the callbacks."""
 
     engine: Engine
     core: Core
@@ -69,7 +69,7 @@ class Call(NamedTuple):
 
 
 async def _home(call: Call) -> Any:
-    """Return the data for the frame of the page: the projects and the version of the engine."""
+    """Return what the frame of the page shows: the projects and the version of the engine."""
     counts = await call.core.counts.summary()
     order = sorted(counts, key=lambda scope: (-counts[scope]["turns"], display_name(scope)))
     scopes = [{"scope": scope, "name": display_name(scope), **counts[scope]} for scope in order]
@@ -146,7 +146,7 @@ async def _search(call: Call) -> Any:
 
 
 async def _marked(call: Call) -> Any:
-    """Mark matches by word and by meaning; the latter takes longer than the search."""
+    """Mark matches by word and by meaning; a separate call, because meaning takes longer than the search."""
     request = call.request(TextsToMark)
     return {"results": await call.core.search.marked(request.query, request.texts)}
 
@@ -161,7 +161,7 @@ async def _facts(call: Call) -> Any:
 
 
 async def _alike(call: Call) -> Any:
-    """Return for each of these facts the first one that may contradict it or that says something newer."""
+    """Return, by the id of a given fact, the first fact that may contradict it or says something newer."""
     rivals: dict[str, Any] = {}
     for fact in (await call.core.lists.get(Memory, call.request(Records).ids)).values():
         for hit in await call.core.lists.like(fact):
@@ -224,7 +224,7 @@ async def _forget(call: Call) -> Any:
 
 
 async def _would_purge(call: Call) -> Any:
-    """Return all records that a purge would delete: also older versions, turns, and facts of documents."""
+    """Return all records that a purge would delete, also older versions, turns, and facts of documents."""
     hits: dict[str, Hit] = {}
     for record_id in call.request(Records).ids:
         with contextlib.suppress(NotFound):  # already gone
@@ -249,7 +249,7 @@ async def _forget_each(call: Call, ids: Sequence[str], **options: Any) -> list[s
 
 
 async def _restore(call: Call) -> Any:
-    """Restore each record; return the restored and purged ids, and why searches still leave out some."""
+    """Restore records; return the ids that were restored or are gone, and why searches still omit some."""
     results: list[Restored] = []
     gone: list[str] = []
     for record_id in call.request(Records).ids:
@@ -291,16 +291,16 @@ async def _reindex(call: Call) -> Any:
 async def _settings(call: Call) -> Any:
     settings, rows = call.engine.settings, []
     choices = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
-    for key, default, says in describe():
+    for key, default, description in describe():
         value = getattr(settings, key)
         extra = {"choices": choices[key]} if key in choices else {}
         extra |= {"folders": value} if isinstance(value, tuple) else {}
-        rows.append({"key": key, "value": typed(value), "default": default, "says": says, **extra})
+        rows.append({"key": key, "value": typed(value), "default": default, "says": description, **extra})
     return {"settings": rows, "hosts": await asyncio.to_thread(call.hosts)}
 
 
 async def _set(call: Call) -> Any:
-    """Write one setting, and return its value and if it applies only after a restart of the engine."""
+    """Write one setting, and return its value and whether it applies only after a restart of the engine."""
     request, home = call.request(Setting), call.engine.home
     settings = await asyncio.to_thread(change, home.config, request.key, request.value)
     write_capture(home, settings, call.core.clock())

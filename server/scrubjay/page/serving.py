@@ -42,7 +42,7 @@ from scrubjay.page.calls import CALLS, SOURCE, Call, Hosts
 log = logging.getLogger("scrubjay.page")
 
 LINK_SECONDS = 120.0  # how long a link is valid
-MOST_LINKS, MOST_BROWSERS = 16, 32  # to remember
+MOST_LINKS, MOST_BROWSERS = 16, 32  # how many are remembered; the oldest are dropped
 BEAT_SECONDS = 2.0  # between two signs of life to an open page, and between two checks of the settings
 MOST_NEWS = 1_000  # events queued for one page; more are dropped
 COOKIE = "scrubjay"
@@ -58,7 +58,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-# Browsers must not cache memories. They may cache the page itself, because each engine has another path.
+# Browsers must not cache memories. They may cache the page itself, because each engine has its own path.
 _NO_CACHE, _CACHED = {"cache-control": "no-store"}, {"cache-control": "private, max-age=604800, immutable"}
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -159,9 +159,9 @@ class Page:
     async def _enter(self, request: Request) -> Response:
         """Exchange the key of a link for a cookie, and answer the call that comes with the key.
 
-        With a separate request for the call, a browser showed the first sessions 30 ms later.
+        If the call were a separate request, a browser would show the first sessions 30 ms later.
         """
-        body = await _object(request)
+        body = await _json_object(request)
         key, name, params = body.get("key"), body.get("call"), body.get("params")
         cookie = self._browsers.admit(key) if isinstance(key, str) else None
         if cookie is None:
@@ -173,7 +173,7 @@ class Page:
     async def _call(self, request: Request) -> Response:
         if refusal := self._check_access(request):
             return refusal
-        return await self._answer(request.path_params["name"], await _object(request))
+        return await self._answer(request.path_params["name"], await _json_object(request))
 
     async def _answer(self, name: str, params: dict[str, object]) -> Response:
         if (call := CALLS.get(name)) is None:
@@ -261,7 +261,7 @@ class Page:
             return _refusal(status_of(error), str(error))
         except OSError as error:
             return _refusal(503, str(error))
-        except Exception as error:  # the outermost edge: the user sees a sentence, and the page stays
+        except Exception as error:  # last resort: the user sees a sentence, and the page stays
             return _refusal(500, self._engine.report_bug(name, error))
         return Response(_ANY_VALUE.dump_json(answer), media_type="application/json")
 
@@ -283,7 +283,7 @@ async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Pa
 
 
 async def _add_file(core: Core, data: bytes, name: str, scope: str | None) -> dict[str, object]:
-    """Add a file that was dropped on the page as a document, to a project or the user's own scope."""
+    """Add a file that was dropped on the page as a document of a project or of the user's own scope."""
     scope = scope or USER_SCOPE
     if not is_scope(scope):
         raise InputError(f"scope = {scope[:80]!r} is not a project.")
@@ -304,7 +304,7 @@ def _event(name: str, values: dict[str, object]) -> str:
     return f"event: {name}\ndata: {json.dumps(values)}\n\n"
 
 
-async def _object(request: Request) -> dict[str, object]:
+async def _json_object(request: Request) -> dict[str, object]:
     try:
         value = parse_json(await request.body())
     except ValueError:
@@ -312,8 +312,9 @@ async def _object(request: Request) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _is_same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))  # may contain half an emoji
+def _is_same(secret: str, given: str) -> bool:
+    # `given` may contain half an emoji, which cannot be encoded.
+    return hmac.compare_digest(secret.encode(), given.encode("utf-8", "replace"))
 
 
 def _refusal(status: int, sentence: str) -> Response:

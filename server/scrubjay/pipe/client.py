@@ -17,7 +17,7 @@ from scrubjay.pipe.reach import reach
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import line_of
 
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+TYPE_CHECKING = False  # instead of typing.TYPE_CHECKING, whose import would slow down every command
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     OnProgress = Callable[[dict[str, Any]], None]
 
-# Calls that must be answered within CALL_SECONDS, or by a loading engine within STARTING_SECONDS of its
+# PROMPT_CALLS must be answered within CALL_SECONDS or, while the engine loads, within STARTING_SECONDS of its
 # start. Other calls may take minutes while the engine is alive.
 READ_CALLS = frozenset("show list sessions tags search search_documents documents scopes profile".split())
 PROMPT_CALLS = READ_CALLS | frozenset("add edit forget restore undo open reload finish".split())
@@ -38,7 +38,7 @@ _LOOK_SECONDS = 1.0  # between two checks of a silent engine
 class EngineClient:
     """A connection to the engine for one call at a time; close it, or use it as a context manager.
 
-    `since` is the monotonic time at which the engine was called.
+    `since` is the monotonic time at which the search for the engine began.
     """
 
     def __init__(self, link: Link, since: float | None = None) -> None:
@@ -93,7 +93,7 @@ class EngineClient:
         raise EngineError(f"{self._end_reason} {advice}")
 
     def _should_listen(self) -> bool:
-        """Decide after a silence whether to keep listening."""
+        """Return True to keep listening after a silence; otherwise note why the call ends."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._end_reason = self._late_reason
         elif self._link.has_stalled(STALL_SECONDS):
@@ -111,7 +111,7 @@ class EngineClient:
 def open_client(
     home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None
 ) -> EngineClient:
-    """Open a client of the engine of `home`. With `start`, start one if none or only an older one is running.
+    """Connect to the engine of `home`. With `start`, start an engine if only an older one or none is running.
 
     Raises:
         EngineError: no engine is running and none may or can be started, or the engine cannot be reached.

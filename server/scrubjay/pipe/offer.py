@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OFFER_FILE = os.path.join(os.path.dirname(__file__), "offer.json")
 
-# The version to offer a client that asks for the one that requires batches of JSON-RPC; see DECISIONS.
+# Requested version -> offered version. The requested version requires batches of JSON-RPC; see DECISIONS.
 VERSION_SUBSTITUTES = {"2025-03-26": "2024-11-05"}
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -32,7 +32,7 @@ class Offer:
     """The answers for one client, which uses one of two protocol styles.
 
     `handshake`: the client sends `initialize` first; `modern`: each request carries its protocol version. An
-    engine keeps to the style of its first request, and refuses the other.
+    engine keeps to the style of its first request, and refuses requests in the other style.
     """
 
     def __init__(self, answers: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ class Offer:
         return line_of({"jsonrpc": "2.0", "id": message.parts.id, **answer})
 
     def parse(self, message: Message) -> PlainRequest | None:
-        """Parse a request of the usual form, if it fits this point of the conversation; else return None."""
+        """Parse a request; return None if its form is unusual, or if it does not fit at this point."""
         style = _style(message)
         if self._style not in (None, style):
             return None
@@ -103,7 +103,7 @@ def _is_client(capabilities: object, client: object) -> bool:
     """Return True if a client describes itself as the protocol requires."""
     return (
         isinstance(capabilities, dict)
-        and all(isinstance(each, dict) for each in capabilities.values())
+        and all(isinstance(capability, dict) for capability in capabilities.values())
         and isinstance(client, dict)
         and all(isinstance(client.get(name), str) for name in ("name", "version"))
     )

@@ -16,19 +16,19 @@ from scrubjay.wire.address import engine_facts
 from scrubjay.wire.hello import is_newer
 from scrubjay.wire.lock import FileLock, check_filesystem, is_held
 
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+TYPE_CHECKING = False  # instead of typing.TYPE_CHECKING, whose import would slow down every command
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
-START_SECONDS = 10.0  # for an engine to start
-UNREACHABLE_SECONDS = 5.0  # for an engine that holds the lock to answer
-TAKEOVER_SECONDS = 40.0  # for an engine to finish: its grace period and a margin
+START_SECONDS = 10.0  # how long an engine may take to start
+UNREACHABLE_SECONDS = 5.0  # how long an engine that holds the lock may take to answer
+TAKEOVER_SECONDS = 40.0  # how long an engine may take to finish: its grace period and a margin
 MAX_FAILED_STARTS = 3
 FAILURE_WINDOW = 60.0  # seconds in which failed starts count
-_KNOCK_SECONDS = 2.0  # for an engine to answer a hello
+_KNOCK_SECONDS = 2.0  # how long an engine may take to answer a hello
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.1  # seconds between two tries
 
 
@@ -52,7 +52,7 @@ def reach(
     """Return a link to the engine of `home`. If none is running, start one with `command`, if given.
 
     The search ends after `max_seconds`, however long an engine takes to start or to make room. `since` is the
-    monotonic time at which a call began to wait; the engine is told how long that was.
+    monotonic time at which a call began to wait; the engine is told how long the call has waited.
 
     Raises:
         EngineError: the engine refuses this client, cannot be started, or cannot be reached; the message says
@@ -85,12 +85,12 @@ class _Search:
         self._start_seconds, self._unreachable_seconds = start_seconds, unreachable_seconds
         self._started = time.monotonic()
         self._end, self._hard_end = self._started + start_seconds, self._started + max_seconds
-        # When we first saw that an engine holds the lock and does not answer.
+        # The time when we first saw that an engine holds the lock but does not answer.
         self._silent_since: float | None = None
         self._child: Spawned | None = None
 
     def knock(self, starting_lock: FileLock, since: float | None) -> Link | None:
-        """Return a link to the engine. Without one, take the next step; raise EngineError if none is left."""
+        """Return a link to the engine, or take the next step; raise EngineError if no step is left."""
         waited = round(time.monotonic() - (self._started if since is None else since), 2)
         link = knock(self._home, self._hello.copy(waited=waited), _KNOCK_SECONDS)
         step = _judge(link, self._hello, may_replace=self._command is not None)
@@ -126,7 +126,7 @@ class _Search:
 
     def _check_time(self, now: float) -> None:
         if self._silent_since and engine_facts(self._home).get("finishing"):
-            # It makes room as soon as the calls of its other clients have ended.
+            # The engine makes room as soon as the calls of its other clients have ended.
             self._silent_since, self._end = now, self._started + TAKEOVER_SECONDS
         elif self._silent_since and now - self._silent_since >= self._unreachable_seconds:
             raise EngineError(_unreachable_sentence(self._home))
@@ -136,7 +136,7 @@ class _Search:
 
 
 def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) -> FileLock:
-    """Take the engine's lock for an engine started by hand; ask one that a pipe started to finish first.
+    """Take the engine's lock for an engine started by hand; first ask an engine started by a pipe to finish.
 
     Raises:
         EngineError: the running engine stays, or cannot be reached.
@@ -162,7 +162,7 @@ class Attempts:
         self._lock = lock
 
     def exhausted(self, now: float) -> str | None:
-        """Return why the last start failed if none is allowed at `now` (seconds since 1970), else None."""
+        """Say why the last start failed if `now` (seconds since 1970) is too early for another, else None."""
         times, reason = self._read(now)
         return reason if len(times) >= MAX_FAILED_STARTS else None
 
@@ -184,7 +184,7 @@ class Attempts:
 
 
 def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
-    """Decide how to continue after a knock; raise a refusal that waiting cannot change."""
+    """Decide how to continue after a knock; raise EngineError for a refusal that waiting cannot change."""
     if link is None:
         return _Step.WAIT
     if (
@@ -212,7 +212,7 @@ def _ask_to_finish(home: Home, hello: Hello) -> None:
 def _start(
     home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, previous: Spawned | None
 ) -> Spawned:
-    """Start an engine, unless too many have failed; `previous` was started by this search, and died."""
+    """Start an engine, unless too many starts failed; `previous` is this search's dead engine."""
     now = time.time()
     if previous is not None:
         attempts.failed(now, previous.last_words() or "it ended without a message")

@@ -1,9 +1,9 @@
-"""Carries lines between a client and the current engine; answers what needs no engine.
+"""Carries lines between a client and the current engine, and answers requests that need no engine.
 
 One thread reads the client, a second finds the engine and reads it, because Windows cannot wait for standard
 input and a socket at once. A third keeps time, so that each call is answered within `CALL_SECONDS`, however
-long the engine takes to start, load, restart or work. A thread holds `_sending` to send to the engine, and
-`_changed`, briefly, to use the state: waiting for one side must not stop the other.
+long the engine takes to start, load, restart or work. A thread holds the lock `_sending` while it sends to
+the engine, and holds `_changed` only briefly, to use the state: waiting for one side must not stop the other.
 """
 
 from __future__ import annotations
@@ -45,23 +45,24 @@ STALLED_WRITE = (
     "or may not have been stored. Repeating the call is safe: the same content is stored once."
 )
 
-_SILENCE_SECONDS = 2.0  # without a line during a request, before the engine is asked for a sign of life
+_SILENCE_SECONDS = 2.0  # of silence during a request, after which the engine is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
 _REPLAY_SECONDS = 10.0  # for a new engine to answer replayed requests
 _ALIVE_SECONDS = 2.0  # between two checks that the client still exists
 _TIME_SECONDS = 1.0  # between two checks for late calls
-_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines, and bytes of a line, read before an engine is found
+# Until an engine is found, at most so many lines are read, and no line after one with more bytes.
+_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
 _INVALID_REQUEST = -32600
 _PARSE_ERROR = -32700
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some shells write it first
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some shells write it before their output
 
 
 class Relay:
     """Serves one client until it closes its standard input, with one engine after another.
 
-    `reach` finds an engine; its argument is when a call began to wait for it, by the monotonic clock.
+    `reach` finds an engine; its argument is the monotonic time at which a call began to wait for it.
     """
 
     def __init__(self, reach: Callable[[float], Link], terminal: Terminal, offer: Offer) -> None:
@@ -119,7 +120,7 @@ class Relay:
                 self._changed.wait(min(seconds_left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
-        """Answer one line of the client or put it into the outbox; wait if that is full."""
+        """Answer one line of the client or put it into the outbox; wait while the outbox is full."""
         if isinstance(line, TooLong):
             sentence = f"This line is longer than {CALL_LIMIT} bytes. Send it in parts."
             self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
@@ -144,8 +145,10 @@ class Relay:
             self._needs_engine = True
             self._changed.notify_all()
         self._flush()
-        too_long = len(line) > _LONGEST_AHEAD
-        self._wait_while(lambda: message in self._outbox and (too_long or len(self._outbox) > _LINES_AHEAD))
+        is_too_long = len(line) > _LONGEST_AHEAD
+        self._wait_while(
+            lambda: message in self._outbox and (is_too_long or len(self._outbox) > _LINES_AHEAD)
+        )
 
     def _wait_while(self, is_full: Callable[[], bool]) -> None:
         """Stop reading the client while the outbox is full and an engine is on its way."""
@@ -173,7 +176,7 @@ class Relay:
                     return
                 with self._changed:
                     message.number = number
-                    if self._outbox and self._outbox[0] is message:  # else it was meanwhile given up as late
+                    if self._outbox and self._outbox[0] is message:  # else it was given up as late meanwhile
                         self._outbox.pop(0)
 
     # The engine's side.
@@ -187,7 +190,7 @@ class Relay:
             except ScrubjayError as error:
                 self._refuse(str(error))
                 continue
-            except Exception as error:  # the edge of the thread: without it the client would wait for ever
+            except Exception as error:  # if this thread ended, the client would wait for ever
                 self._refuse(unforeseen("The search for an engine", error))
                 continue
             try:
@@ -210,7 +213,7 @@ class Relay:
     def _converse(self, link: Link) -> int | None:
         """Bring the engine to the client's state, then carry lines until it ends.
 
-        Returns how many of our lines the engine read, if it said goodbye.
+        Returns how many of our lines the engine read, or None if it ended without a goodbye.
         """
         self._has_stalled = False
         lines = link.lines(
@@ -236,10 +239,10 @@ class Relay:
                 lines_read: int = json.loads(line)["lines"]
                 return lines_read
             with self._changed:
-                wanted = self._session.note_answer(answered_key(line))
+                is_wanted = self._session.note_answer(answered_key(line))
                 if self._has_client_closed:
                     self._changed.notify_all()
-            if wanted:
+            if is_wanted:
                 self._terminal.write(line)
         return None
 
@@ -250,7 +253,8 @@ class Relay:
         if not is_waiting:
             link.asked_at = None
             return True
-        may_send = self._sending.acquire(blocking=False)  # else the engine is not reading
+        # If another thread is still sending, the engine is not reading.
+        may_send = self._sending.acquire(blocking=False)
         try:
             self._has_stalled = link.has_stalled(STALL_SECONDS, ask=may_send)
         finally:
@@ -267,8 +271,8 @@ class Relay:
         return False
 
     def _recover(self, link: Link, lines_read: int | None) -> None:
-        """After a link has ended, queue lines for the next engine; answer those that cannot be repeated."""
-        link.close()  # before taking the lock: a thread stuck in sending on this link holds it
+        """After a link has ended, queue lines for the next engine; refuse calls that cannot be repeated."""
+        link.close()  # before taking the lock, which a thread that is stuck in sending on this link holds
         with self._sending, self._changed:
             self._link, self._loads_until = None, 0.0  # a later engine gets the usual time
             loss = self._session.sort_loss(lines_read)
@@ -298,8 +302,8 @@ class Relay:
     def _keep_time(self) -> None:
         """Answer each late call with an error, until the client is gone."""
         while (message := self._next_late()) is not None:
-            about_writes = UNCONFIRMED if message.sending else UNWRITTEN
-            self._terminal.write(refusal(message, about_writes if message.may_write else LATE))
+            write_sentence = UNCONFIRMED if message.sending else UNWRITTEN
+            self._terminal.write(refusal(message, write_sentence if message.may_write else LATE))
 
     def _next_late(self) -> Message | None:
         """Wait for a late call and remove it from all queues; return None if the client is gone."""
@@ -308,7 +312,7 @@ class Relay:
                 now, message = time.monotonic(), self._session.first_due
                 if message is not None and message.due is not None and message.due <= now:
                     self._session.give_up(message)
-                    self._outbox = [each for each in self._outbox if each is not message]
+                    self._outbox = [queued for queued in self._outbox if queued is not message]
                     self._changed.notify_all()
                     return message
                 self._changed.wait(_TIME_SECONDS if self._session.has_pending else None)

@@ -24,7 +24,7 @@ _ENDLESS = frozenset({"subscriptions/listen"})  # its answer is the end of a str
 LONG_TOOLS = frozenset({"add_document"})  # a folder takes minutes, so a living engine has no deadline
 
 _OPENING = {"initialize", "notifications/initialized"}
-# A new engine needs the last line of each.
+# A new engine needs the client's last line with each of these methods.
 _STATE_METHODS = {*_OPENING, "logging/setLevel"}
 
 
@@ -81,7 +81,7 @@ class Message:
 
     @property
     def due(self) -> float | None:
-        """The client's deadline for an answer, by the monotonic clock; None without one."""
+        """The monotonic time by which the client must have an answer; None if there is no deadline."""
         is_working = self.sending and self.is_call and self.parts.name in LONG_TOOLS
         seconds = CALL_SECONDS if self.seconds is None else self.seconds
         return None if self.since is None or is_working else self.since + seconds
@@ -100,7 +100,7 @@ class Session:
 
     def __init__(self) -> None:
         self._in_flight: dict[tuple[str, object] | None, Message] = {}
-        # The client already has an answer to these; the engine's answer is dropped.
+        # The client already has an answer to these requests; the engine's answer is dropped.
         self._answered: dict[tuple[str, object] | None, Message] = {}
         self._setup: dict[tuple[str, str | None], Message] = {}
 
@@ -127,8 +127,8 @@ class Session:
 
     @property
     def waits_since(self) -> float | None:
-        """When the oldest request in flight began to wait, by the monotonic clock."""
-        return min((each.since for each in self._in_flight.values() if each.since), default=None)
+        """The monotonic time at which the oldest request in flight began to wait; None if none waits."""
+        return min((message.since for message in self._in_flight.values() if message.since), default=None)
 
     def _start_clocks(self) -> None:
         """Start the time limits of the first calls in flight: as many as an engine processes at once."""
@@ -171,14 +171,14 @@ class Session:
         Args:
             lines_read: how many lines the engine had read when it said goodbye; None if it died.
         """
-        unsent = {key: each for key, each in self._answered.items() if each.number is None}
-        self._answered = {key: each for key, each in unsent.items() if each.answered}
+        unsent = {key: message for key, message in self._answered.items() if message.number is None}
+        self._answered = {key: message for key, message in unsent.items() if message.answered}
         loss = Loss([], [], [])
         for key, message in list(self._in_flight.items()):
             if message.number is None:
                 continue  # not sent yet
             if lines_read is not None and message.number > lines_read:
-                loss.resend.append(message)  # the engine never saw it
+                loss.resend.append(message)  # the engine never read it
             elif message.may_write:
                 loss.uncertain.append(message)
             elif message.repeated and lines_read is None:
@@ -191,7 +191,7 @@ class Session:
         return loss
 
     def give_up(self, only: Message | None = None) -> list[Message]:
-        """Remove all requests in flight, or `only` this one, and return them; the caller answers each."""
+        """Remove all requests in flight, or `only` this one, and return them; the caller must answer them."""
         given_up = list(self._in_flight.values()) if only is None else [only]
         for message in given_up:
             key = message.parts.key

@@ -14,13 +14,13 @@ import sys
 from scrubjay.errors import EngineError
 from scrubjay.home.files import is_running, open_log, open_regular
 
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+TYPE_CHECKING = False  # instead of typing.TYPE_CHECKING, whose import would slow down every command
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrubjay.home.paths import Home
 
-# The variables that an engine inherits; those of AWS are for a store in a bucket. TMPDIR is not inherited,
+# The variables that an engine inherits; a store in a bucket needs the AWS variables. TMPDIR is not inherited,
 # because a client's temporary folder may vanish with the client, and the engine has its own.
 _INHERITED = """
 HOME USER LOGNAME PATH LANG LC_ALL LC_CTYPE TZ XDG_RUNTIME_DIR XDG_CACHE_HOME HF_HOME AWS_ACCESS_KEY_ID
@@ -35,7 +35,7 @@ class Spawned:
 
     def __init__(self, pid: int, log: str, log_start: int) -> None:
         self.pid, self.log = pid, log
-        self.log_start = log_start  # bytes of the log before the process started
+        self.log_start = log_start  # size of the log in bytes before the process started
 
     def is_alive(self) -> bool:
         """Return True if the process is still running; a zombie is not."""
@@ -60,7 +60,7 @@ def engine_command() -> list[str]:
 
 
 def engine_log(home: Home) -> str:
-    """Return the path of the file with an engine's standard error."""
+    """Return the path of the file that receives an engine's standard error."""
     return os.path.join(home.log, "engine.log")
 
 
@@ -86,17 +86,17 @@ def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> 
         log_start = os.fstat(fd).st_size
         child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}
         if sys.platform == "win32":  # pragma: no cover
-            pid = _on_windows(home, command, child_env, fd)
+            pid = _spawn_on_windows(home, command, child_env, fd)
         else:
-            pid = _on_posix(home, command, child_env, fd)
+            pid = _spawn_on_posix(home, command, child_env, fd)
     finally:
         os.close(fd)
     return Spawned(pid, log, log_start)
 
 
-def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
+def _spawn_on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
     """Fork twice, so that the engine is not our child and can have no terminal; return its pid."""
-    # The child reports the pid of the grandchild, and that any error; a successful exec closes the pipe.
+    # The child reports the grandchild's pid, and the grandchild any error; a successful exec closes the pipe.
     read_fd, report_fd = os.pipe()
     child = os.fork()
     if child == 0:
@@ -126,7 +126,7 @@ def _become_engine(home: Home, command: list[str], env: dict[str, str], log_fd: 
             os.dup2(source, target)
         for name in os.listdir("/dev/fd"):
             if int(name) > 2:
-                with contextlib.suppress(OSError):  # the descriptor used to read this list
+                with contextlib.suppress(OSError):  # the descriptor that read this list is closed
                     os.set_inheritable(int(name), False)
         os.execve(command[0], command, env)
     except OSError as error:
@@ -137,8 +137,8 @@ def _become_engine(home: Home, command: list[str], env: dict[str, str], log_fd: 
 
 if sys.platform == "win32":  # pragma: no cover
 
-    def _on_windows(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
-        """Start in a process group without a console, outside the client's job if that is allowed."""
+    def _spawn_on_windows(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
+        """Start the engine in a process group without a console and, if allowed, outside the client's job."""
         import subprocess
 
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP

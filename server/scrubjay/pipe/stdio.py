@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
-# Returned by `main(in_process=True)` if no engine is running: this process has to be one.
+# Returned by `main(in_process=True)` if no engine is running: this process has to become the engine.
 MUST_SERVE = -1
 
 
@@ -40,16 +40,16 @@ def main(
 
     With `in_process`, start no process: if no engine is running, return MUST_SERVE before reading anything;
     the caller then serves the client itself, with `attach`. `command` starts an engine instead of this
-    installation's; `offer` has the answers that need no engine, instead of this version's.
+    installation's command; `offer` replaces this version's answers to requests that need no engine.
     """
     if in_process and not _has_engine(open_home(root), hello):
         return MUST_SERVE
-    start = None if in_process else command or engine_command()
+    start_command = None if in_process else command or engine_command()
     limits = {"start_seconds": start_seconds, "unreachable_seconds": unreachable_seconds}
     printed_notices: set[str] = set()
 
     def connect(since: float) -> Link:
-        link = reach(open_home(root), hello, start, env, **limits, since=since)
+        link = reach(open_home(root), hello, start_command, env, **limits, since=since)
         for notice in link.answer.get("notices", []):
             if notice not in printed_notices:
                 printed_notices.add(notice)

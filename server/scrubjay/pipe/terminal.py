@@ -1,4 +1,4 @@
-"""Reads and writes a client's two streams as bytes, and detects its end."""
+"""Reads and writes a client's two streams as bytes, and detects when the client is gone."""
 
 import os
 import select
@@ -28,7 +28,7 @@ class Terminal:
                 msvcrt.setmode(fd, os.O_BINARY)
 
     def read(self, look_seconds: float) -> bytes:
-        """Return the client's next bytes; empty at its end. Check every `look_seconds` that it exists."""
+        """Return the client's next bytes, or none at its end; check every `look_seconds` if it exists."""
         while not self.closed:
             # Windows can only select sockets.
             if sys.platform == "win32" or select.select([self._read_fd], [], [], look_seconds)[0]:
@@ -40,7 +40,7 @@ class Terminal:
         return b""
 
     def write(self, data: bytes) -> None:
-        """Write all of `data` without mixing it with another thread's."""
+        """Write all of `data` without mixing it with another thread's data."""
         rest = memoryview(data)
         with self._writing:
             while rest and not self.closed:

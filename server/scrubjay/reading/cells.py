@@ -10,11 +10,11 @@ from lxml import etree
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
 _WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
-_PERCENT_FORMATS = {"9", "10"}  # built in
+_PERCENT_FORMATS = {"9", "10"}  # ids of the built-in formats
 _POSITION = re.compile(r"([A-Z]{1,3})(\d{1,7})")
-_ODD = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")  # a formula or an error
+_FORMULA_OR_ERROR = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")
 _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
-_MOST = 200_000  # cells of a sheet
+_MOST = 200_000  # cells of a sheet that are displayed differently
 
 Position = tuple[int, int]  # row and column, from 0
 
@@ -33,19 +33,19 @@ class Cells:
                 self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
 
     def of(self, sheet: str) -> Mapping[Position, str]:
-        """Return the displayed texts of such cells of a sheet."""
+        """Return the displayed text of each cell of a sheet whose value is displayed differently."""
         part = self._sheets.get(sheet, "")
         if part not in self._archive.namelist():
             return {}
         texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
             data = member.read(_LARGEST)
-        if not self._percent and _ODD.search(data) is None:
+        if not self._percent and _FORMULA_OR_ERROR.search(data) is None:
             return texts
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
             is_displayed_differently = has_formula or cell.get("t") == "e" or cell.get("s") in self._percent
-            if is_displayed_differently and (text := self._displayed(cell)):
+            if is_displayed_differently and (text := self._displayed_text(cell)):
                 texts[_position(cell.get("r"))] = text
             cell.clear()
             if len(texts) >= _MOST:
@@ -53,12 +53,12 @@ class Cells:
         return texts
 
     def comments(self, sheet: str) -> Mapping[Position, str]:
-        """Return the comments of a sheet."""
+        """Return the comments of a sheet by position."""
         comments = {}
         for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
             if kind == "comments" and part in self._archive.namelist():
                 for comment in parse_part(self._archive, part).iterfind("{*}commentList/{*}comment"):
-                    text = "".join(each.text or "" for each in comment.iter("{*}t"))
+                    text = "".join(run.text or "" for run in comment.iter("{*}t"))
                     comments[_position(comment.get("ref"))] = " ".join(text.split())
         return comments
 
@@ -68,10 +68,10 @@ class Cells:
         for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
             if kind == "drawing" and part in self._archive.namelist():
                 for paragraph in parse_part(self._archive, part).iterfind(".//{*}txBody/{*}p"):
-                    texts.append("".join(each.text or "" for each in paragraph.iter("{*}t")))
+                    texts.append("".join(run.text or "" for run in paragraph.iter("{*}t")))
         return [f"\n{text}" for text in texts if text.strip()]
 
-    def _displayed(self, cell: Element) -> str | None:
+    def _displayed_text(self, cell: Element) -> str | None:
         value: str | None = cell.findtext("{*}v")
         formula: str | None = cell.findtext("{*}f")
         if cell.get("t") == "e":
@@ -88,14 +88,16 @@ class Cells:
         root = parse_part(self._archive, _STYLES)
         own_formats = root.iterfind("{*}numFmts/{*}numFmt")
         formats = _PERCENT_FORMATS | {
-            each.get("numFmtId") for each in own_formats if "%" in each.get("formatCode", "")
+            number_format.get("numFmtId")
+            for number_format in own_formats
+            if "%" in number_format.get("formatCode", "")
         }
         styles = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
-        return {str(at) for at, style in styles if style.get("numFmtId") in formats}
+        return {str(index) for index, style in styles if style.get("numFmtId") in formats}
 
 
 def _position(name: str | None) -> Position:
-    """Return the row and column of a name such as B12."""
+    """Return the row and column of a name such as B12; -1 and -1 for an invalid name."""
     match = _POSITION.fullmatch(name or "")
     if match is None:
         return -1, -1

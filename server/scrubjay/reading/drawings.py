@@ -12,7 +12,7 @@ def drawn_rows(archive: zipfile.ZipFile, element: Element, related: Mapping[str,
     """Yield each chart in an element as a table, and each diagram as a table of one column."""
     for reference in element.iter("{*}chart", "{*}relIds"):
         ids = [str(value) for name, value in reference.items() if name.endswith(("}id", "}dm"))]
-        parts = [related[each].part for each in ids if each in related]
+        parts = [related[relation].part for relation in ids if relation in related]
         for part in (part for part in parts if part in archive.namelist()):
             root = parse_part(archive, part)
             if rows := _chart(root) if root.tag.endswith("}chartSpace") else _diagram(root):
@@ -25,15 +25,15 @@ def _chart(root: Element) -> Rows:
     rows: dict[str, list[str]] = {}
     names = []
     for series in root.iter("{*}ser"):
-        labels = {**_points(series, "cat"), **_points(series, "xVal")}
+        labels = {**_values_by_index(series, "cat"), **_values_by_index(series, "xVal")}
         names.append(" ".join(value.text or "" for value in series.iterfind("{*}tx//{*}v")))
-        for at, value in {**_points(series, "val"), **_points(series, "yVal")}.items():
-            row = rows.setdefault(at, [labels.get(at, "")])
+        for index, value in {**_values_by_index(series, "val"), **_values_by_index(series, "yVal")}.items():
+            row = rows.setdefault(index, [labels.get(index, "")])
             row += [""] * (len(names) - len(row)) + [value]
     return [[title, *names], *rows.values()] if title or names else []
 
 
-def _points(series: Element, name: str) -> dict[str, str]:
+def _values_by_index(series: Element, name: str) -> dict[str, str]:
     return {
         point.get("idx"): point.findtext("{*}v") or "" for point in series.iterfind(f"{{*}}{name}//{{*}}pt")
     }
@@ -47,4 +47,6 @@ def _diagram(root: Element) -> Rows:
 def _text(element: Element | None) -> str:
     """Return the text of the paragraphs in an element, on one line."""
     paragraphs = [] if element is None else element.iter("{*}p")
-    return " ".join("".join(text.text or "" for text in each.iter("{*}t")) for each in paragraphs).strip()
+    return " ".join(
+        "".join(text.text or "" for text in paragraph.iter("{*}t")) for paragraph in paragraphs
+    ).strip()

@@ -20,20 +20,22 @@ _DECLARED = re.compile(
 )
 _DECLARATION = 1024  # bytes at the beginning, where a file may declare its encoding
 _SAMPLE = 1_000_000  # bytes that are checked for binary data
-_GUESSED_FROM = 100_000  # bytes; the longest sample for a guess
-# Encodings of files in the wild. With all hundred, the guess for a short Latin text is Urdu or a mainframe's.
+_GUESSED_FROM = 100_000  # bytes of the longest sample for a guess
+# Encodings that files have in practice. With all hundred encodings as candidates, the guess for a short Latin
+# text is one for Urdu or of a mainframe.
 _LIKELY = (
     "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 koi8-r iso8859-2 iso8859-5 iso8859-7 "
     "mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 big5hkscs cp949"
 ).split()
-_FAVOURED = {"cp1252": 1.4}  # because it is so common
-_SURE = 1.06  # how much likelier the best guess must be than the next one with a different text
-# A text with as few bytes beyond ASCII as a name or two is in cp1252 if that is nearly the likeliest guess.
+_FAVOURED = {"cp1252": 1.4}  # factors of the likelihood; cp1252 is the commonest encoding
+_SURE = 1.06  # how many times likelier the best guess must be than the next guess with another text
+# A text with at most `_FEW` bytes beyond ASCII, as in a name or two, counts as cp1252 if that is at least
+# `_NEAR` times as likely as the best guess.
 _NEAR, _FEW, _ASCII = 0.75, 4, bytes(range(128))
 _ALONE = re.compile(r"(?<![^\W\d_])[^\x00-\x7f](?![^\W\d_])")  # a character outside of words
-_MOST_LOST = 0.2  # of a file's letters, if its encoding is unknown
-_UTF8_LEAST = 2  # characters of valid UTF-8 for each bad byte in damaged UTF-8
-# In cp1252: ASCII, and quotes, dashes and signs where they stand in prose.
+_MOST_LOST = 0.2  # share of a file's letters that may be lost if its encoding is unknown
+_UTF8_LEAST = 2  # valid characters that damaged UTF-8 has, at least, for each bad byte
+# A text that is surely in cp1252: ASCII, with quotes, dashes and signs only where prose has them.
 _TYPOGRAPHIC = re.compile(
     "(?:[\x00-\x7f\u2019]"
     r"|(?<!\w)[\u201c\u2018\u201e\u201a\xab\xbb\xbf\xa1\u2026\u2013\u2014\u2022\xb7\xb1](?=\w)"
@@ -71,7 +73,7 @@ def decode(data: bytes) -> tuple[str, str | None]:
 
 
 def encoding_warning(data: bytes, encoding: str | None) -> str | None:
-    """Return a warning if the encoding that `decode` chose may be wrong."""
+    """Return a warning if the encoding that `decode` chose may be wrong, else None."""
     if encoding is None:
         return "unknown; \ufffd stands for what cannot be read"
     is_sure = encoding.startswith("utf") or _decode_as_declared(data) is not None
@@ -106,7 +108,7 @@ def _decode(data: bytes) -> tuple[str, str | None]:
                 raise Unreadable(reason) from None
     if b"\x00" in data[:_SAMPLE] and (utf16 := _decode_unmarked_utf16(data)):
         return utf16
-    if b"\x1b$" in data:  # read as ASCII, its characters would be letters
+    if b"\x1b$" in data:  # ISO 2022, which would be letters if it were read as ASCII
         with suppress(UnicodeDecodeError):
             return data.decode("iso2022_jp_2"), "iso2022_jp_2"
     has_nul = b"\x00" in data[:_SAMPLE]
@@ -123,7 +125,7 @@ def _decode(data: bytes) -> tuple[str, str | None]:
     guess = _guess(data)
     if guess is None:
         return data.decode("ascii", "replace"), None
-    if guess.startswith(("cp125", "iso8859")):  # hardly any word in them is valid UTF-8 by chance
+    if guess.startswith(("cp125", "iso8859")):  # hardly any word in these is valid UTF-8 by chance
         return _decode_lines(data, guess), guess
     return data.decode(guess, "replace"), guess
 
@@ -166,7 +168,7 @@ def _decode_unmarked_utf16(data: bytes) -> tuple[str, str] | None:
 
 
 def _decode_as_declared(data: bytes) -> tuple[str, str] | None:
-    """Decode as HTML, XML, CSS, Python or an editor's line declares; None if that fails."""
+    """Decode as HTML, XML, CSS, Python or an editor's line declares; return None if that fails."""
     declared = _DECLARED.search(data[:_DECLARATION])
     if declared is None:
         return None
@@ -178,9 +180,9 @@ def _decode_as_declared(data: bytes) -> tuple[str, str] | None:
 
 
 def _guess(data: bytes) -> str | None:
-    """Guess the encoding by sequences of letters; None if two readings are about equally likely."""
-    lines = b"\n".join(line for line in data[:_SAMPLE].split(b"\n") if not line.isascii())
-    sample = lines[:_GUESSED_FROM]
+    """Guess the encoding by sequences of letters; return None if two readings are about equally likely."""
+    non_ascii_lines = b"\n".join(line for line in data[:_SAMPLE].split(b"\n") if not line.isascii())
+    sample = non_ascii_lines[:_GUESSED_FROM]
     if _TYPOGRAPHIC.fullmatch(sample.decode("cp1252", "replace")):
         return "cp1252"
     readings = sorted(_readings(sample), reverse=True)

@@ -18,7 +18,7 @@ def convert_epub(data: bytes, budget: Budget) -> Conversion:
 
     Raises:
         Unreadable: the book is protected.
-        TooLong: it has too much text.
+        TooLong: the book has too much text.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = set(archive.namelist())
@@ -27,7 +27,7 @@ def convert_epub(data: bytes, budget: Budget) -> Conversion:
         package = parse_part(archive, "META-INF/container.xml").find(".//{*}rootfile").get("full-path")
         root = parse_part(archive, package)
         items = {item.get("id"): item for item in root.iterfind("{*}manifest/{*}item")}
-        order = (items.get(each.get("idref")) for each in root.iterfind("{*}spine/{*}itemref"))
+        order = (items.get(reference.get("idref")) for reference in root.iterfind("{*}spine/{*}itemref"))
         pages = [item for item in order if item is not None and "nav" not in (item.get("properties") or "")]
         parts = (posixpath.join(posixpath.dirname(package), unquote(page.get("href"))) for page in pages)
         texts = [budget.take(_page(archive, posixpath.normpath(part))) for part in parts if part in names]

@@ -17,9 +17,9 @@ def formula(element: Element) -> str:
     if kind == "t":
         return element.text or ""
     if kind == "f":
-        return f"{_grouped(element, 'num')}/{_grouped(element, 'den')}"
+        return f"{_bracketed(element, 'num')}/{_bracketed(element, 'den')}"
     if kind in ("sSup", "sSub", "sSubSup"):
-        low, high = _grouped(element, "sub"), _grouped(element, "sup")
+        low, high = _bracketed(element, "sub"), _bracketed(element, "sup")
         return _part(element, "e") + (f"_{low}" if low else "") + (f"^{high}" if high else "")
     if kind == "rad":
         degree = _part(element, "deg")
@@ -28,7 +28,7 @@ def formula(element: Element) -> str:
         begin, end = (_character(element, name, usual) for name, usual in (("begChr", "("), ("endChr", ")")))
         return begin + ", ".join(formula(each) for each in element.iterfind(f"{_M}e")) + end
     if kind == "nary":
-        low, high = _grouped(element, "sub"), _grouped(element, "sup")
+        low, high = _bracketed(element, "sub"), _bracketed(element, "sup")
         limits = (f"_{low}" if low else "") + (f"^{high}" if high else "")
         return f"{_character(element, 'chr', '∫')}{limits} {_part(element, 'e')}"
     if kind == "m":
@@ -44,7 +44,7 @@ def _part(element: Element, name: str) -> str:
     return "" if child is None else formula(child)
 
 
-def _grouped(element: Element, name: str) -> str:
+def _bracketed(element: Element, name: str) -> str:
     text = _part(element, name)
     return text if _PLAIN.fullmatch(text) else f"({text})"
 

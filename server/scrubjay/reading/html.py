@@ -27,9 +27,9 @@ _COOKIES = re.compile(
     r"|onetrust|cookiebot",
     re.IGNORECASE,
 )
-_LONGEST_BANNER = 3_000  # characters; more is a page about cookies
+_LONGEST_BANNER = 3_000  # characters; a longer element is a page about cookies
 _TEXT_INPUTS = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
-_FORMULAS = {  # of MathML, by element and number of its parts
+_FORMULAS = {  # how to write MathML, by element and number of its parts
     ("msup", 2): "{}^{}",
     ("mover", 2): "{}^{}",
     ("msub", 2): "{}_{}",
@@ -40,7 +40,7 @@ _FORMULAS = {  # of MathML, by element and number of its parts
     ("mroot", 2): "root{1}({0})",
 }
 _BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # parts of a formula that need no brackets
-_ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # of 1st, 2nd
+_ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
 _METAS = {
     "author": ("author", "article:author"),
     "date": ("date", "article:published_time", "dcterms.date"),
@@ -73,8 +73,9 @@ class _Converter(MarkdownConverter):
 
 
 def convert_html(html: str, *, whole: bool = False) -> Conversion:
-    """Convert a page without navigation, or only its main part if it has one; all of it if `whole`."""
-    soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")  # with it bs4 warns of XHTML
+    """Convert a page's main part, or the page without navigation if it has none; with `whole`, all of it."""
+    # bs4 warns of XHTML if it sees the declaration.
+    soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")
     metas = {}
     for tag in soup.find_all("meta"):
         metas[str(tag.get("name") or tag.get("property")).lower()] = str(tag.get("content") or "")
@@ -93,7 +94,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for long blanks
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
-    content = [soup] if whole else _content(soup)
+    content = [soup] if whole else _content_parts(soup)
     title = " ".join((title or "").translate(UNSEEN).split()) or None
     markdown = "\n\n".join(map(_markdown, content))
     return Conversion(markdown, title=title, metadata=tidy_values(**metadata))
@@ -123,7 +124,8 @@ def _write_formulas(soup: BeautifulSoup) -> None:
 def _formula(element: Tag) -> str:
     """Write MathML on one line, as `formulas` does for office documents."""
     parts = [
-        _formula(each) if isinstance(each, Tag) else "".join(str(each).split()) for each in element.children
+        _formula(child) if isinstance(child, Tag) else "".join(str(child).split())
+        for child in element.children
     ]
     parts = list(filter(None, parts))
     if element.name == "msqrt":
@@ -134,7 +136,7 @@ def _formula(element: Tag) -> str:
 
 
 def _write_readings(soup: BeautifulSoup) -> None:
-    """Put the readings above characters in brackets after them."""
+    """Move the readings above characters (ruby) into brackets after the characters."""
     for bracket in soup("rp"):
         bracket.decompose()
     for reading in soup("rt"):
@@ -154,7 +156,7 @@ def _remove_surroundings(soup: BeautifulSoup) -> None:
 def _write_fields(soup: BeautifulSoup) -> None:
     """Replace fields by their values."""
     for field in soup.find_all("input"):
-        field.replace_with(f" {_value(field)} ")
+        field.replace_with(f" {_visible_value(field)} ")
     for choice in soup.find_all("select"):
         options = choice.find_all("option", selected=True) or choice.find_all("option", limit=1)
         choice.replace_with(f" {', '.join(option.get_text(strip=True) for option in options)} ")
@@ -170,7 +172,7 @@ def _is_surrounding(tag: Tag) -> bool:
         return is_search and len(tag.get_text(strip=True)) < _LEAST
     if tag.name == "footer":
         return tag.find_parent(["main", "article", "section", "blockquote"]) is None
-    if tag.name == "aside" and _is_links(tag):
+    if tag.name == "aside" and _is_mostly_links(tag):
         return True
     if tag.has_attr("hidden"):
         return not _can_open(tag)
@@ -188,13 +190,13 @@ def _names(tag: Tag) -> str:
     return f"{tag.get('id') or ''} {' '.join(tag.get('class') or ())}"
 
 
-def _is_links(tag: Tag) -> bool:
+def _is_mostly_links(tag: Tag) -> bool:
     """Return True if at least half of the text is links."""
     links = sum(len(link.get_text(strip=True)) for link in tag.find_all("a"))
     return links * 2 >= len(tag.get_text(strip=True))
 
 
-def _value(field: Tag) -> str:
+def _visible_value(field: Tag) -> str:
     """Return the visible value of a field of a form."""
     kind = str(field.get("type") or "text").lower()
     if kind in ("checkbox", "radio"):
@@ -204,11 +206,11 @@ def _value(field: Tag) -> str:
 
 def _can_open(tag: Tag) -> bool:
     """Return True if a button or a search in the page can show this hidden part."""
-    by_name = _OPENED_NAMES.search(_names(tag)) is not None
-    return by_name or tag.get("role") == "tabpanel" or tag.get("hidden") == "until-found"
+    has_opened_name = _OPENED_NAMES.search(_names(tag)) is not None
+    return has_opened_name or tag.get("role") == "tabpanel" or tag.get("hidden") == "until-found"
 
 
-def _content(soup: BeautifulSoup) -> list[Tag]:
+def _content_parts(soup: BeautifulSoup) -> list[Tag]:
     """Return the parts with the content: every `<main>`, else the only article, else the whole page."""
     mains = soup.find_all("main") or soup.find_all(role="main")
     outer_mains = [main for main in mains if main.find_parent("main") is None]
@@ -227,7 +229,7 @@ def _markdown(content: Tag) -> str:
     except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
     lines = [line.rstrip() for line in text.translate(UNSEEN).split("\n")]
-    tidy_lines = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    tidy_lines = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
     return "\n".join(tidy_lines).strip("\n")
 
 

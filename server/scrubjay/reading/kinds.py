@@ -49,7 +49,7 @@ _LANGUAGES = {
     "ruby": "rb rake gemspec",
     "php": "php phtml",
     "bash": "sh bash zsh ksh",
-    # these are cut into chunks by their indentation
+    # from here on, files are cut into chunks by their indentation
     "json": "json jsonl ndjson json5 jsonc geojson webmanifest",
     "yaml": "yaml yml",
     "toml": "toml",
@@ -113,7 +113,7 @@ _REFUSED = {
     ),
 }
 HEAD = 1024  # bytes that show the kind of a file
-# Suffixes of data that text files have too: those of Blender, Pkl, Erlang and other programs.
+# Suffixes of data files that text files of Blender, Pkl, Erlang and other programs have too.
 _PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
 
 
@@ -138,7 +138,7 @@ def endings(languages: Container[str | None]) -> list[str]:
 
 
 def kind_of(name: str, head: bytes = b"") -> Kind:
-    """Return the kind of a file, by its name or its first bytes; otherwise plain text.
+    """Return the kind of a file by its first bytes and its name; an unknown file is plain text.
 
     >>> kind_of("src/app.tsx"), kind_of("notes")
     (Kind(type='code', language='tsx'), Kind(type='text', language=None))
@@ -164,9 +164,9 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
 
 
 def refusal(name: str, head: bytes | None = None) -> str | None:
-    """Return why a file of this name is never read, as a clause without a full stop; None if it may be read.
+    """Return why a file of this name is never read, as a clause without a full stop, or None if it may be.
 
-    If the name does not decide, the first bytes do; without them the file may be text.
+    If the name does not decide, the first bytes (`head`) do; without them, the file may be read.
     """
     _, dot, suffix = os.path.basename(name).lower().rpartition(".")
     reason = _REFUSAL_OF.get(suffix) if dot else None

@@ -13,7 +13,7 @@ from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
 _HEADERS = ("From", "To", "Cc", "Date")
 _DEEPEST = 10  # levels of mails in mails
-_LEAST = 0.5  # of the HTML's words; a plain part with fewer only says that the mail has HTML
+_LEAST = 0.5  # share of the HTML's words; a plain part with fewer of them only says that the mail has HTML
 _WORD = re.compile(r"\w+")
 _TEXTS = frozenset({"markdown", "code", "json", "csv", "tsv", "html", "email"})
 _SUFFIXES = (".txt", ".log", ".patch", ".diff", ".ics")
@@ -48,7 +48,7 @@ def _headers(message: EmailMessage) -> dict[str, str]:
 
 def _blocks(message: EmailMessage, level: int) -> Iterator[str]:
     headers = _headers(message)
-    parts = list(_leaves(message))
+    parts = list(_visible_parts(message))
     names = ", ".join(
         part.get_filename() or part.get_content_type() for part in parts if part.is_attachment()
     )
@@ -75,8 +75,8 @@ def _is_text(part: EmailMessage) -> bool:
     return has_text_name or part.get_content_maintype() == "text"
 
 
-def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
-    """Yield the parts that a person sees: only one form of a text that has several."""
+def _visible_parts(message: EmailMessage) -> Iterator[EmailMessage]:
+    """Yield the parts that a person sees; of a text in several forms, only one."""
     kind = message.get_content_type()
     if not message.is_multipart() or kind == "message/rfc822":
         yield message
@@ -85,19 +85,23 @@ def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
     if kind == "multipart/alternative":
         parts = _best_form(parts)
     for part in parts:
-        yield from _leaves(part)
+        yield from _visible_parts(part)
 
 
 def _best_form(parts: list[EmailMessage]) -> list[EmailMessage]:
     """Choose the plain form, unless it lacks most of the HTML's words; keep parts of other types."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
-    pages = [part for part in parts if any(leaf.get_content_type() == "text/html" for leaf in _leaves(part))]
-    if plain is None or not pages:
-        return pages[-1:] or parts
-    others = [part for part in parts if part is not plain and part not in pages]
-    html = "\n".join(_text(leaf) for leaf in _leaves(pages[-1]) if leaf.get_content_maintype() == "text")
+    html_parts = [
+        part for part in parts if any(leaf.get_content_type() == "text/html" for leaf in _visible_parts(part))
+    ]
+    if plain is None or not html_parts:
+        return html_parts[-1:] or parts
+    others = [part for part in parts if part is not plain and part not in html_parts]
+    html = "\n".join(
+        _text(leaf) for leaf in _visible_parts(html_parts[-1]) if leaf.get_content_maintype() == "text"
+    )
     plain_words, html_words = set(_WORD.findall(_text(plain))), set(_WORD.findall(html))
-    return [pages[-1] if len(plain_words & html_words) < _LEAST * len(html_words) else plain, *others]
+    return [html_parts[-1] if len(plain_words & html_words) < _LEAST * len(html_words) else plain, *others]
 
 
 def _text(part: EmailMessage) -> str:
@@ -108,7 +112,7 @@ def _text(part: EmailMessage) -> str:
     except (LookupError, UnicodeDecodeError):
         try:
             text, _ = decode(raw)
-        except Unreadable:  # not text, though its name says so
+        except Unreadable:  # binary, although its name or type promises text
             return ""
     text = text.replace("\r\n", "\n")
     if part.get_content_type() == "text/html":

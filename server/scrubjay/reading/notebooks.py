@@ -1,4 +1,4 @@
-"""Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: unchanged prose, code and output in fences."""
+"""Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: prose unchanged, code and outputs in fences."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 from scrubjay.text.foreign import without_escapes
 
-# Characters at the beginning and end of an output; the middle is only more of a log or an array.
+# Characters kept at the beginning and end of an output; its middle is only more of a log or an array.
 _HEAD, _TAIL = 1000, 1000
 _NO_OUTPUT = re.compile(r"<IPython\.core\.display\.\w+ object>")
 
@@ -58,7 +58,7 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
 
 
 def _output(output: dict[str, Any]) -> str:
-    """Write an output as Jupyter shows it: Markdown, formulas or HTML before plain text."""
+    """Write an output as Jupyter shows it: Markdown, a formula or HTML rather than plain text."""
     data = output.get("data", output)
     if markdown := _text(data.get("text/markdown", "")).strip():
         return _shortened(markdown)

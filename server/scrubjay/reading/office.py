@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from scrubjay.reading.cells import Cells
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# bytes of all members, unpacked; most of a file of 50 MB is pictures, which are hardly compressed
+# Bytes of all unpacked members; a file of 50 MB has fewer, because it is mostly pictures, hardly compressed.
 LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
-_STEP = 1 << 20  # bytes
+_STEP = 1 << 20  # bytes that are read at once
 _MOST_MERGED = 10_000  # cells merged into one
 _MAIN = {
     "word/document.xml": "docx",
@@ -39,14 +39,14 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.spreadsheet": "ods",
     b"application/vnd.oasis.opendocument.presentation": "odp",
 }
-_OLD = (  # by streams of the older container
+_OLD = (  # stream of the older container -> type
     ("Workbook", "xlsx"),
     ("Book", "xlsx"),
     ("WordDocument", "doc"),
     ("PowerPoint Document", "ppt"),
     ("__properties_version1.0", "msg"),
 )
-_TEXT_OBJECT, _CONTINUED = 0x01B6, 0x003C  # records of a workbook
+_TEXT_OBJECT, _CONTINUED = 0x01B6, 0x003C  # kinds of records in an old workbook
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes
@@ -69,14 +69,14 @@ def office_type(data: bytes) -> str | None:
                 with archive.open("mimetype") as member:
                     kind = _MIMETYPES.get(member.read(200).strip().removesuffix(b"-template"))
             if kind:
-                _check(archive)
+                _check_archive(archive)
             return kind
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError, RuntimeError):
         raise Unreadable("is a damaged archive; get it again from where it came") from None
 
 
 def _old_type(data: bytes) -> str | None:
-    """Return the type of a file in the older container, which protected newer files have too."""
+    """Return the type of a file in the older container, which protected newer files are in too."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise Unreadable("is protected by a password; save it without one")
     import olefile
@@ -89,7 +89,7 @@ def _old_type(data: bytes) -> str | None:
     return next((kind for name, kind in _OLD if name in names), None)
 
 
-def _check(archive: zipfile.ZipFile) -> None:
+def _check_archive(archive: zipfile.ZipFile) -> None:
     """Unpack everything once without storing it, because an archive may state a wrong size."""
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or sum(member.file_size for member in members) > LARGEST:
@@ -117,11 +117,11 @@ def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
 
 
 def convert_workbook(data: bytes, budget: Budget) -> Conversion:
-    """Write each sheet that has a value: `# its name`, and its rows; the first row is the header.
+    """Write each sheet that has a value: its name as a heading, and its rows; the first row is the header.
 
     Raises:
         Unreadable: the workbook is protected or damaged.
-        TooLong: it has too much text.
+        TooLong: the workbook has too much text.
     """
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
 
@@ -147,15 +147,15 @@ def _old_notes(data: bytes) -> list[str]:
     with olefile.OleFileIO(io.BytesIO(data)) as file:
         stream = file.openstream("Workbook").read() if file.exists("Workbook") else b""
     notes: list[str] = []
-    at = length = 0
-    while at + 4 <= len(stream):
-        kind, size = struct.unpack_from("<HH", stream, at)
-        body = stream[at + 4 : at + 4 + size]
-        if kind == _CONTINUED and length:
+    offset = text_length = 0
+    while offset + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, offset)
+        body = stream[offset + 4 : offset + 4 + size]
+        if kind == _CONTINUED and text_length:
             encoding = "utf-16-le" if body[:1] == b"\x01" else "latin-1"
-            notes.append(body[1:].decode(encoding, "replace")[:length].strip())
-        length = struct.unpack_from("<H", body, 10)[0] if kind == _TEXT_OBJECT and len(body) >= 12 else 0
-        at += 4 + size
+            notes.append(body[1:].decode(encoding, "replace")[:text_length].strip())
+        text_length = struct.unpack_from("<H", body, 10)[0] if kind == _TEXT_OBJECT and len(body) >= 12 else 0
+        offset += 4 + size
     return list(filter(None, notes))
 
 
@@ -195,7 +195,7 @@ def _rows(
         for row in range(first[0], last[0] + 1)
         for column in range(first[1], last[1] + 1)
     }
-    values: dict[tuple[int, int], str] = {}  # of merged cells
+    values: dict[tuple[int, int], str] = {}  # the text of each merged range, by its first cell
     for row, cells in enumerate(sheet.iter_rows(), top):
         line = []
         for column, value in enumerate(cells, left):
@@ -206,7 +206,7 @@ def _rows(
             comment = comments.pop(position, "")
             line.append(f"{text} (comment: {comment})" if comment else text)
         yield line
-    if displayed:  # formulas below all values
+    if displayed:  # formulas in cells below all rows
         yield [text for _, text in sorted(displayed.items())]
     for _, comment in sorted(comments.items()):  # of cells outside of all rows
         yield [f"(comment: {comment})"]

@@ -16,11 +16,11 @@ from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 _PROTECTED = "is protected by a password; save it without one"
 _WORD_97 = 0xC1  # the first version with these tables
 _IS_ENCRYPTED, _IS_TABLE_1 = 0x0100, 0x0200
-_COMPRESSED = 1 << 30  # a piece in cp1252
+_COMPRESSED = 1 << 30  # the flag of a piece in cp1252
 _CELL = "\x07"
-_HEADING = "\x10"  # before the end of a paragraph, once for each level
+_HEADING = "\x10"  # marks a heading before the end of its paragraph, once for each level
 _MARKS = dict.fromkeys(map(ord, f"\r{_CELL}{_HEADING}"))
-_TITLE = 62  # the built-in style; 1 to 9 are the headings
+_TITLE = 62  # the number of the built-in style; 1 to 9 are the headings
 _FIELD = re.compile("[\x13\x14\x15]")
 _REPLACED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
 _DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
@@ -28,7 +28,7 @@ _RTF_TITLE = re.compile(r"\{\\info\b.{0,200}?\{\\title ([^{}]{1,2000})\}", re.DO
 _RTF_STYLE = re.compile(r"\{\\s(\d+)\b[^{};]* (?:heading ([1-6])|title)[,;]", re.IGNORECASE)
 _RTF_LEVEL = re.compile(r"(?<!\\)\\(outlinelevel(?=[0-5]\b)|s)(\d{1,5})\b ?")
 _RTF_HEADING = re.compile(f"{_HEADING}(\\d)")
-_BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph that ends before its cell
+_BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a line break that a paragraph left inside a row
 _LONG_NUMBER = re.compile(r"(?<!\\)(\\[a-z]{1,32}-?\d{9})\d+")
 _SEPARATE_TEXTS = re.compile(r"\\(?:footnote|header[lrf]?|footer[lrf]?)\b ?")  # striprtf drops these groups
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
@@ -52,7 +52,7 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
         with suppress(struct.error, IndexError):  # without headings the text is still complete
             headings = _headings(main, table)
         text = "".join(map(budget.take, _pieces(main, table, headings)))
-        title, metadata = _about(file)
+        title, metadata = _title_and_metadata(file)
     lines = _blocks(_without_field_codes(text).translate(_REPLACED).translate(_DROPPED))
     return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
 
@@ -60,15 +60,15 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
 def _pieces(main: bytes, table: bytes, headings: Mapping[int, int]) -> Iterator[str]:
     """Yield the pieces of the text in order; `headings` has the level of each heading, by its end."""
     heading_ends = sorted(headings)
-    at, length = struct.unpack_from("<II", main, 0x01A2)
-    end = at + length
-    while at < end and table[at] == 1:  # formatting
-        at += 3 + struct.unpack_from("<H", table, at + 1)[0]
-    size = struct.unpack_from("<I", table, at + 1)[0]
-    count, at = (size - 4) // 12, at + 5
-    ends = struct.unpack_from(f"<{count + 1}I", table, at)
+    position, length = struct.unpack_from("<II", main, 0x01A2)
+    table_end = position + length
+    while position < table_end and table[position] == 1:  # skip formatting
+        position += 3 + struct.unpack_from("<H", table, position + 1)[0]
+    size = struct.unpack_from("<I", table, position + 1)[0]
+    count, position = (size - 4) // 12, position + 5
+    ends = struct.unpack_from(f"<{count + 1}I", table, position)
     for number in range(count):
-        offset = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
+        offset = struct.unpack_from("<I", table, position + 4 * (count + 1) + 8 * number + 2)[0]
         characters = ends[number + 1] - ends[number]
         if offset & _COMPRESSED:
             start, width, encoding = (offset & ~_COMPRESSED) // 2, 1, "cp1252"
@@ -87,11 +87,11 @@ def _headings(main: bytes, table: bytes) -> dict[int, int]:
 
     Pages of 512 bytes have these offsets, with the number of each paragraph's style.
     """
-    at, size = struct.unpack_from("<II", main, 0x0102)
-    levels = _levels(table, *struct.unpack_from("<II", main, 0x00A2))
+    list_start, size = struct.unpack_from("<II", main, 0x0102)
+    levels = _style_levels(table, *struct.unpack_from("<II", main, 0x00A2))
     ends: dict[int, int] = {}
-    count = size // 8  # one offset more than pages
-    for (number,) in struct.iter_unpack("<I", table[at + 4 * (count + 1) : at + size]):
+    count = size // 8  # the list has one offset more than pages
+    for (number,) in struct.iter_unpack("<I", table[list_start + 4 * (count + 1) : list_start + size]):
         start = 512 * (number & 0x3FFFFF)
         page = main[start : start + 512]
         offsets = struct.unpack_from(f"<{page[511] + 1}I", page)
@@ -103,9 +103,9 @@ def _headings(main: bytes, table: bytes) -> dict[int, int]:
     return ends
 
 
-def _levels(table: bytes, at: int, size: int) -> dict[int, int]:
+def _style_levels(table: bytes, start: int, size: int) -> dict[int, int]:
     """Return the heading level of each style that has one; a style without its own level has its parent's."""
-    styles = table[at : at + size]
+    styles = table[start : start + size]
     levels: dict[int, int] = {}
     position = 2 + struct.unpack_from("<H", styles)[0]
     for style in range(struct.unpack_from("<H", styles, 2)[0]):
@@ -122,19 +122,19 @@ def _levels(table: bytes, at: int, size: int) -> dict[int, int]:
 def _without_field_codes(text: str) -> str:
     """Remove the instructions of fields, and keep their results."""
     parts: list[str] = []
-    in_code: list[bool] = []  # for each open field: are we in its instructions
-    at = 0
+    in_code: list[bool] = []  # for each open field, True while we are in its instructions
+    text_start = 0
     for mark in _FIELD.finditer(text):
         if not any(in_code):
-            parts.append(text[at : mark.start()])
-        at = mark.end()
+            parts.append(text[text_start : mark.start()])
+        text_start = mark.end()
         if mark[0] == "\x13":
             in_code.append(True)
         elif in_code and mark[0] == "\x14":
             in_code[-1] = False
         elif in_code:
             in_code.pop()
-    return "".join([*parts, "" if any(in_code) else text[at:]])
+    return "".join([*parts, "" if any(in_code) else text[text_start:]])
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -149,10 +149,10 @@ def _blocks(text: str) -> Iterator[str]:
 def _rows(text: str) -> Iterator[list[str]]:
     """Yield the cells of table rows, and other paragraphs as rows of one cell.
 
-    A row has one cell mark more than cells: it ends at an empty cell if it is as wide as the first row.
+    A row has one cell mark more than cells, so an empty cell ends a row that is as wide as the first row.
     """
     row: list[str] = []
-    width = 0  # of the table
+    width = 0  # of the table, 0 outside tables
     cell_paragraphs: list[str] = []  # paragraphs that may belong to the next cell
     for paragraph in re.findall(f"[^\r{_CELL}]*+[\r{_CELL}]|[^\r{_CELL}]++", text):
         words = paragraph.translate(_MARKS).strip()
@@ -169,15 +169,15 @@ def _rows(text: str) -> Iterator[list[str]]:
         if row or width:
             cell_paragraphs.append(words)
             if not row and len(cell_paragraphs) > 1:  # the table has ended
-                yield from ([each] for each in cell_paragraphs if each)
+                yield from ([line] for line in cell_paragraphs if line)
                 cell_paragraphs, width = [], 0
         elif words:
             yield [words]
-    yield from ([each] for each in [*row, *cell_paragraphs] if each)
+    yield from ([line] for line in [*row, *cell_paragraphs] if line)
 
 
 def convert_ppt(data: bytes, budget: Budget) -> Conversion:
-    """Write slide by slide its texts and its notes.
+    """Write the texts and the notes of each slide, in order.
 
     Raises:
         Unreadable: the presentation is protected.
@@ -185,14 +185,14 @@ def convert_ppt(data: bytes, budget: Budget) -> Conversion:
     with olefile.OleFileIO(io.BytesIO(data)) as file:
         stream = file.openstream("PowerPoint Document").read()
         current = file.openstream("Current User").read()
-        title, metadata = _about(file)
+        title, metadata = _title_and_metadata(file)
     if current[12:16] == b"\xdf\xc4\xd1\xf3":
         raise Unreadable(_PROTECTED)
     offsets, document = _part_offsets(stream, struct.unpack_from("<I", current, 16)[0])
     slides: dict[int, list[str]] = {}
     notes: dict[int, list[str]] = {}
     for list_kind, reference, texts in _listed_pages(stream, offsets[document]):
-        drawn = _texts(stream, offsets.get(reference, -1))
+        drawn = _drawn_texts(stream, offsets.get(reference, -1))
         on_page = [text for text in (*texts, *drawn) if text != "*"]  # * stands for the number of the slide
         (slides if list_kind == 0 else notes).setdefault(reference, list(dict.fromkeys(on_page)))
     blocks = []
@@ -213,9 +213,9 @@ _TEXT_WIDE, _TEXT_NARROW = 0x0FA0, 0x0FA8
 def _records(stream: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, int, bool]]:
     """Yield each record's kind, instance, start and end, and True if it contains other records."""
     while start + 8 <= end:
-        about, kind, length = struct.unpack_from("<HHI", stream, start)
+        flags, kind, length = struct.unpack_from("<HHI", stream, start)
         start += 8
-        yield kind, about >> 4, start, min(start + length, end), about & 0xF == 0xF
+        yield kind, flags >> 4, start, min(start + length, end), flags & 0xF == 0xF
         start += length
 
 
@@ -228,49 +228,49 @@ def _part_offsets(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
         seen.add(edit)
         previous_edit, directory, document_of_edit = struct.unpack_from("<III", stream, edit + 8 + 8)
         document = document or document_of_edit
-        _, _, at, end, _ = next(_records(stream, directory, len(stream)))
-        while at + 4 <= end:
-            head = struct.unpack_from("<I", stream, at)[0]
+        _, _, position, end, _ = next(_records(stream, directory, len(stream)))
+        while position + 4 <= end:
+            head = struct.unpack_from("<I", stream, position)[0]
             first, count = head & 0xFFFFF, head >> 20
             for number in range(count):
-                offset = struct.unpack_from("<I", stream, at + 4 + 4 * number)[0]
+                offset = struct.unpack_from("<I", stream, position + 4 + 4 * number)[0]
                 offsets.setdefault(first + number, offset)
-            at += 4 + 4 * count
+            position += 4 + 4 * count
         edit = previous_edit
     return offsets, document
 
 
-def _listed_pages(stream: bytes, document: int) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the pages of a document: the list (0 slides, 2 notes), the number, the texts in the outline."""
-    _, _, start, end, _ = next(_records(stream, document, len(stream)))
-    for kind, instance, low, high, _ in _records(stream, start, end):
+def _listed_pages(stream: bytes, document_offset: int) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield each page of a document: its list (0 slides, 2 notes), number and texts in the outline."""
+    _, _, start, end, _ = next(_records(stream, document_offset, len(stream)))
+    for kind, instance, list_start, list_end, _ in _records(stream, start, end):
         if kind != _SLIDE_LIST or instance not in (0, 2):
             continue
         reference, texts = 0, list[str]()
-        for inner, _, at, text_end, _ in _records(stream, low, high):
-            if inner == _SLIDE_REFERENCE:
+        for inner_kind, _, text_start, text_end, _ in _records(stream, list_start, list_end):
+            if inner_kind == _SLIDE_REFERENCE:
                 if reference:
                     yield instance, reference, texts
-                reference, texts = struct.unpack_from("<I", stream, at)[0], []
-            elif inner in (_TEXT_WIDE, _TEXT_NARROW):
-                texts.append(_text(stream, inner, at, text_end))
+                reference, texts = struct.unpack_from("<I", stream, text_start)[0], []
+            elif inner_kind in (_TEXT_WIDE, _TEXT_NARROW):
+                texts.append(_text(stream, inner_kind, text_start, text_end))
         if reference:
             yield instance, reference, texts
 
 
-def _texts(stream: bytes, slide: int) -> Iterator[str]:
+def _drawn_texts(stream: bytes, slide_offset: int) -> Iterator[str]:
     """Yield the texts that were drawn on a slide."""
-    if slide < 0:
+    if slide_offset < 0:
         return
-    pending: list[tuple[int, int | None]] = [(slide, None)]
+    pending: list[tuple[int, int | None]] = [(slide_offset, None)]
     while pending:
         start, end = pending.pop(0)
         records = _records(stream, start, end or len(stream))
-        for kind, _, low, high, has_others in records if end else [next(records)]:
-            if has_others or kind == 0xF00D:
-                pending.append((low, high))
+        for kind, _, inner_start, inner_end, is_container in records if end else [next(records)]:
+            if is_container or kind == 0xF00D:
+                pending.append((inner_start, inner_end))
             elif kind in (_TEXT_WIDE, _TEXT_NARROW):
-                yield _text(stream, kind, low, high)
+                yield _text(stream, kind, inner_start, inner_end)
 
 
 def _text(stream: bytes, kind: int, start: int, end: int) -> str:
@@ -278,7 +278,7 @@ def _text(stream: bytes, kind: int, start: int, end: int) -> str:
     return text.replace("\r", "\n").replace("\x0b", "\n").strip()
 
 
-def _about(file: olefile.OleFileIO) -> tuple[str | None, dict[str, str]]:
+def _title_and_metadata(file: olefile.OleFileIO) -> tuple[str | None, dict[str, str]]:
     properties = file.get_metadata()
 
     def text_of(field: object) -> str | None:
@@ -294,11 +294,11 @@ def _about(file: olefile.OleFileIO) -> tuple[str | None, dict[str, str]]:
 
 
 def convert_rtf(data: bytes, budget: Budget) -> Conversion:
-    """Write the paragraphs of rich text, without those marked as deleted."""
+    """Write the paragraphs of rich text, without text that is marked as deleted."""
     from striprtf.striprtf import rtf_to_text
 
     to_text: Callable[..., str] = rtf_to_text
-    source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for the digits
+    source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for long numbers
     source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 

@@ -25,7 +25,7 @@ _SKIPPED = frozenset(
     "tracked-changes sequence-decls forms page-number page-count annotation-end ruby-text "
     "covered-table-cell bookmark-ref-start page-thumbnail calculation-settings sender-firstname".split()
 )
-_MOST_REPEATS = 50  # of a cell with a value; a sheet repeats empty cells a million times
+_MOST_REPEATS = 50  # of a cell or a row; a sheet repeats empty cells a million times
 _FIELDS = {
     "author": "{*}initial-creator",
     "subject": "{*}subject",
@@ -35,20 +35,20 @@ _FIELDS = {
 
 
 def convert_opendocument(data: bytes, budget: Budget) -> Conversion:
-    """Convert headings, paragraphs, lists, tables, formulas, notes and comments; slides and sheets by name.
+    """Convert headings, paragraphs, lists, tables, formulas, notes and comments; name slides and sheets.
 
     Raises:
-        TooLong: it has too much text.
+        TooLong: the document has too much text.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         content = parse_part(archive, _CONTENT)
-        title, metadata = _about(archive)
+        title, metadata = _title_and_metadata(archive)
         writer = _Writer(archive, content)
         html = "".join(map(budget.take, writer.inside(content.find("{*}body"))))
     return Conversion(convert_html(html, whole=True).text, title=title, metadata=metadata)
 
 
-def _about(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
+def _title_and_metadata(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
     if _META not in archive.namelist():
         return None, {}
     meta = parse_part(archive, _META).find("{*}meta")
@@ -186,7 +186,7 @@ def _tag_of_style(properties: Element) -> str | None:
 
 
 def _get(element: Element, name: str) -> str:
-    """Return an attribute by its name in any namespace; "" without one."""
+    """Return the attribute with this name in any namespace, or "" if it is missing."""
     return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
 
 

@@ -23,7 +23,7 @@ _BODY, _HTML, _FILE_NAME, _SHORT_NAME, _DATA, _MESSAGE = (
 _ATTACHMENT = re.compile(r"__attach_version1\.0_#\w+")
 _DEEPEST = 5  # levels of messages in messages
 
-_Place = list[str]
+_Place = list[str]  # path of a message or an attachment within the file
 
 
 def convert_message(data: bytes) -> Conversion:

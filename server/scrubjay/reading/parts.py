@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-# bytes of XML; a part that is cut there is damaged (pictures are separate parts)
+# Bytes of XML; a longer part is cut and thus counts as damaged (pictures are separate parts).
 _LARGEST = 64 * 1024 * 1024
 
 Element = Any  # lxml has no types
@@ -33,11 +33,11 @@ def related_parts(archive: zipfile.ZipFile, part: str) -> dict[str, Relation]:
     if relations not in archive.namelist():
         return {}
     return {
-        each.get("Id"): Relation(
-            kind=posixpath.basename(each.get("Type")),
-            part=posixpath.normpath(posixpath.join("/", folder, each.get("Target"))).lstrip("/"),
+        reference.get("Id"): Relation(
+            kind=posixpath.basename(reference.get("Type")),
+            part=posixpath.normpath(posixpath.join("/", folder, reference.get("Target"))).lstrip("/"),
         )
-        for each in parse_part(archive, relations)
+        for reference in parse_part(archive, relations)
     }
 
 

@@ -24,7 +24,7 @@ _NO_TITLE = re.compile(  # titles that programs set
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 # Characters that replace a hyphen inside a word at the end of a line: U+0002 and U+FFFE.
 _BROKEN = re.compile(r"([\w-]{0,80})[\x02\ufffe](?:\r?\n)?(\w?)")
-_WITH_HYPHEN = re.compile(  # words whose hyphen belongs to the word
+_WITH_HYPHEN = re.compile(  # beginnings of words whose hyphen belongs to the word
     r"(?:.*-.*|.*\d|self|non|well|cross|multi|high|low|real|long|short|user|client|server|read|write|open|end)",
     re.IGNORECASE,
 )
@@ -45,7 +45,7 @@ def convert_pdf(data: bytes, budget: Budget) -> Conversion:
 
     Raises:
         Unreadable: the PDF is protected, damaged, or without text, as scans are.
-        TooLong: it has too much text.
+        TooLong: the PDF has too much text.
     """
     with _ONE_AT_A_TIME:
         try:
@@ -64,7 +64,7 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
     headings = _headings(document)
     if document.get_formtype():
         document.init_forms()
-    pages = [budget.take(_page(document, at, headings.get(at, {}))) for at in range(len(document))]
+    pages = [budget.take(_page(document, index, headings.get(index, {}))) for index in range(len(document))]
     pages = _without_repeats(pages)
     if not any(page.strip() for page in pages):
         raise Unreadable("has no text, only images; recognise its text first (OCR)")
@@ -77,12 +77,12 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
     return Conversion(PAGE_END.join(pages).rstrip(), title=title or None, metadata=metadata)
 
 
-def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) -> str:
-    with closing(document[at]) as page, closing(page.get_textpage()) as layer:
+def _page(document: pypdfium2.PdfDocument, index: int, headings: dict[str, int]) -> str:
+    with closing(document[index]) as page, closing(page.get_textpage()) as layer:
         text = lay_out(layer, layer.get_text_bounded())
         text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
         text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
-        for label, value in _notes(page, layer, document.formenv):
+        for label, value in _comments_and_fields(page, layer, document.formenv):
             note = f"{label} {value}".strip()
             at_label = label and label in text
             text = text.replace(label, note, 1) if at_label else f"{text.rstrip()}\n{note}"
@@ -99,9 +99,9 @@ def _with_ligatures(layer: pypdfium2.PdfTextPage, text: str) -> str:
     for word in re.finditer(r"\S+", whole):
         letters = list(word[0])
         for pair in _ALEF_LAM.finditer(word[0]):
-            at, position = pair.start(), word.start() + pair.start()
+            index, position = pair.start(), word.start() + pair.start()
             if layer.get_charbox(position) == layer.get_charbox(position + 1):
-                letters[at : at + 2] = reversed(letters[at : at + 2])
+                letters[index : index + 2] = reversed(letters[index : index + 2])
         corrected[word[0]] = "".join(letters)
     return re.sub(r"\S+", lambda word: corrected.get(word[0], word[0]), text)
 
@@ -112,8 +112,10 @@ def _joined(broken: re.Match[str]) -> str:
     return f"{broken[1]}{'-' if has_own_hyphen else ''}{broken[2]}"
 
 
-def _notes(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, forms: Any) -> Iterator[tuple[str, str]]:
-    """Yield the comments of a page, and the values of its fields with their labels, the text on the left."""
+def _comments_and_fields(
+    page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, forms: Any
+) -> Iterator[tuple[str, str]]:
+    """Yield the label and text of each comment and field; a field's label is the text on its left."""
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, number)
         try:
@@ -154,19 +156,19 @@ def _without_repeats(pages: list[str]) -> list[str]:
     seen: set[str] = set()
     remaining = []
     for page, keys in zip(pages, edges, strict=True):
-        repeats = {at for at, key in keys.items() if key in seen}
+        repeats = {position for position, key in keys.items() if key in seen}
         seen |= repeated.intersection(keys.values())
-        lines = (line for at, line in enumerate(page.split("\n")) if at not in repeats)
+        lines = (line for position, line in enumerate(page.split("\n")) if position not in repeats)
         remaining.append("\n".join(lines).strip("\n") if repeats else page)
     return remaining
 
 
 def _edges(lines: list[str], number: int) -> dict[int, str]:
     """Return the first and last lines of a page by position, without the page number."""
-    positions = [at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    positions = [index for index, line in enumerate(lines) if line.strip() and not line.startswith("#")]
     chosen = {*positions[:_EDGE_LINES], *positions[-_EDGE_LINES:]} if len(positions) > 2 * _EDGE_LINES else ()
     page_number = re.compile(rf"(?:^|\bpage ){number}\b|\b{number}$", re.IGNORECASE)
-    return {at: page_number.sub("", " ".join(lines[at].split())) for at in chosen}
+    return {position: page_number.sub("", " ".join(lines[position].split())) for position in chosen}
 
 
 def _line(line: str, headings: dict[str, int]) -> str:

@@ -8,11 +8,11 @@ from pypdfium2 import PdfTextPage  # type: ignore[import-untyped]
 
 from scrubjay.reading.office import markdown_table
 
-_MOST_PIECES = 2_000  # of a page; a page with more is a drawing
-_LEAST_LINES = 3  # lines of a block with the same columns
-_GAP = 0.9  # line heights between two cells
-_FAR = 2.5  # line heights between two lines of different blocks
-_PROSE = 3.0  # words in a line of a text column, at least, on average
+_MOST_PIECES = 2_000  # pieces of text; a page with more is a drawing
+_LEAST_LINES = 3  # a block has columns only if at least so many lines share them
+_GAP = 0.9  # line heights; a gap of at least this width separates two cells
+_FAR = 2.5  # line heights; a line farther below begins another block
+_PROSE = 3.0  # words per line; a column with at least this average is a text column
 
 
 class _Cell(NamedTuple):
@@ -26,20 +26,23 @@ _Line = list[_Cell]
 
 
 def lay_out(layer: PdfTextPage, plain: str) -> str:
-    """Return a page's text, column by column and with Markdown tables; `plain` if it has neither."""
+    """Return a page's text column by column, with tables in Markdown.
+
+    Return `plain` if the page has no columns, or if the layout would change its letters and digits.
+    """
     count = layer.count_rects()
     if not 2 * _LEAST_LINES <= count <= _MOST_PIECES:
         return plain
-    lines = list(_lines([_Cell(*layer.get_rect(at)) for at in range(count)]))
+    lines = list(_lines([_Cell(*layer.get_rect(index)) for index in range(count)]))
     blocks = list(_blocks(lines))
     if not any(block.has_columns for block in blocks):
         return plain
     text = "\n".join(_block_text(layer, block) for block in blocks)
-    return text if _letters(text) == _letters(plain) else plain
+    return text if _letter_counts(text) == _letter_counts(plain) else plain
 
 
 def _lines(pieces: list[_Cell]) -> Iterator[_Line]:
-    """Yield the lines of a page, each as its cells, which are separated by wide gaps."""
+    """Yield each line of a page as a list of cells, which wide gaps separate."""
     line: _Line = []
     for piece in pieces:
         last = line[-1] if line else None
@@ -76,7 +79,7 @@ class _Block:
         return len(self.columns) > 1 and len(self.rows) >= _LEAST_LINES
 
     def add(self, line: _Line) -> bool:
-        """Add a line and return True, unless one of its cells is in no column, or it is far below."""
+        """Add a line if its cells fit the columns and it is near the last line; return True if so."""
         columns = [self._column(cell) for cell in line]
         is_far = self._last.bottom - line[0].top > _FAR * (line[0].top - line[0].bottom)
         is_prose = len(line) == 1 == len(self.rows)
@@ -93,9 +96,11 @@ class _Block:
         return True
 
     def _column(self, cell: _Cell) -> int | None:
-        """Return the only column that a cell is in; None for no column or several."""
+        """Return the index of the column that a cell overlaps, or None unless it overlaps exactly one."""
         matches = [
-            at for at, (left, right) in enumerate(self.columns) if cell.left < right and left < cell.right
+            index
+            for index, (left, right) in enumerate(self.columns)
+            if cell.left < right and left < cell.right
         ]
         return matches[0] if len(matches) == 1 else None
 
@@ -125,7 +130,7 @@ def _text(layer: PdfTextPage, cell: _Cell) -> str:
     return " ".join(layer.get_text_bounded(*cell).split())
 
 
-def _letters(text: str) -> list[tuple[str, int]]:
+def _letter_counts(text: str) -> list[tuple[str, int]]:
     """Count the letters and digits, which a layout must not change."""
     letters = sorted(filter(str.isalnum, text))
     return [(letter, len(list(group))) for letter, group in groupby(letters)]

@@ -1,7 +1,7 @@
 """Runs the processes that read files: both ends of their pipes, and their limits.
 
 Converters are other people's code, partly native, and a small file can make them take all memory, run for
-hours, or abort. A disk may answer late or never. In a separate process, only this one file fails.
+hours, or abort. A disk may answer late or never. In a separate process, this affects only one file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import IO, Any
 
 from scrubjay.reading.result import FileText, Unreadable
 
-MOST_MEMORY = 512 << 20  # bytes of address space; valid files of 45 MB (DOCX, PDF) took 0.2 of it
-_MOST = 2  # processes; more callers wait for one
+MOST_MEMORY = 512 << 20  # bytes of address space; valid DOCX and PDF files of 45 MB took 0.2 of it
+_MOST = 2  # processes at a time; further callers wait for a free one
 _IDLE = 20.0  # seconds that a process waits for another file
-_PATIENCE = 2.0  # seconds of processor time beyond the limit, which the parent enforces by its own clock
+_PATIENCE = 2.0  # seconds that the system adds to a time limit, because the parent normally ends the process
 _LARGEST_FRAME = 64 << 20  # bytes; a file has at most 50 MB, and the longest text 40 MB as UTF-8
-_LENGTHS = struct.Struct("!II")  # bytes of the JSON and of the data after it
+_LENGTHS = struct.Struct("!II")  # the lengths in bytes of the JSON and of the data after it
 
-Head = dict[str, Any]  # the JSON before the bytes
+Head = dict[str, Any]  # the JSON that precedes the data
 Read = Callable[[bytes, str, int], FileText]  # bytes, name, most characters of text
 ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most characters of text
 
@@ -37,8 +37,8 @@ ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most character
 class ReadingProcesses:
     """At most two processes that read files, started on demand. Safe in threads.
 
-    Linux limits each to 512 MB of memory and limits its processor time; macOS limits only processor time,
-    Windows neither. On all of them it is killed when its time is over.
+    Linux limits the memory of each process to 512 MB, and its processor time. macOS limits only the processor
+    time, and Windows limits neither. On all three, a process is killed when its time is over.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class ReadingProcesses:
         return self._ask({"name": name, "max_text": max_text, "seconds": seconds}, data)
 
     def read_at(self, path: str, max_file: int, max_text: int, seconds: float) -> FileText:
-        """Let a process open and read the file at `path`, otherwise like `read`."""
+        """Like `read`, but let the process open the file at `path`."""
         return self._ask({"path": path, "max_file": max_file, "max_text": max_text, "seconds": seconds}, b"")
 
     def _ask(self, request: Head, data: bytes) -> FileText:
@@ -113,26 +113,26 @@ class _Process:
     """One process, as its parent sees it."""
 
     def __init__(self) -> None:
-        # Discard warnings, prints and messages of native libraries.
+        # Its stderr is discarded: warnings, prints, and messages of native libraries.
         command = [sys.executable, "-P", "-m", "scrubjay.reading"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=os.sep
         )
-        self._idle: Timer | None = None
+        self._idle_timer: Timer | None = None
 
     @property
     def is_running(self) -> bool:
         return self._process.poll() is None
 
     def stop_waiting(self) -> _Process:
-        if self._idle is not None:
-            self._idle.cancel()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         return self
 
     def wait_idle(self, then: Callable[[], None]) -> None:
-        self._idle = Timer(_IDLE, then)
-        self._idle.daemon = True
-        self._idle.start()
+        self._idle_timer = Timer(_IDLE, then)
+        self._idle_timer.daemon = True
+        self._idle_timer.start()
 
     def ask(self, request: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
         """Send a file and receive the result; kill the process at the time `end`."""
@@ -162,7 +162,7 @@ class _Process:
             self._process.wait(_PATIENCE)
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            with suppress(OSError):  # it never read the rest
+            with suppress(OSError):  # the process never read the rest
                 pipe.close()
 
 

@@ -23,10 +23,10 @@ from scrubjay.text.foreign import without_escapes
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters of a document
-SECONDS = 30.0  # for each of many files
-CALL_SECONDS = 6.0  # for a file while a caller waits, who gets an error after 8 or 9
+SECONDS = 30.0  # for each file when many files are read
+CALL_SECONDS = 6.0  # for a file that a caller waits for; the caller gets an error after 8 or 9 seconds
 
-# Converters by kind, imported when a file of their kind is read; for all other kinds the text is unchanged.
+# Converters by kind. They are imported when a file needs them; the text of other kinds stays unchanged.
 _FROM_BYTES = {
     "pdf": "pdf.convert_pdf",
     "docx": "word.convert_word",
@@ -51,7 +51,7 @@ _FROM_TEXT = {
 # kinds whose first heading is the title
 TITLED = frozenset({"markdown", "html", "docx", "odt", "doc", "rtf", "notebook"})
 _NEVER_PLAIN = ("html", "notebook")
-# converters that stop at the limit of text, which a small file may exceed by far
+# kinds whose converters stop at the limit of text, because even a small file may exceed it by far
 _WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
 # kinds that the list of documents shows as another kind
 _KNOWN_AS = {"ods": "xlsx", "msg": "email"}
@@ -62,7 +62,7 @@ log = logging.getLogger("scrubjay.reading")
 def read_file(
     path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT, seconds: float = CALL_SECONDS
 ) -> FileText:
-    """Open and read the file at `path` within `seconds`; the result has its digest.
+    """Open and read the file at `path` within `seconds`; the result has the digest of the file.
 
     Raises:
         InputError: the file cannot be opened, is not a regular file, or cannot be read (see `read`).
@@ -79,8 +79,8 @@ def read(
     """Return the text of a file, given its bytes. `name` is a path or a file name, which need not exist.
 
     Raises:
-        InputError: one sentence that begins with the name: the file is empty, too large, binary, protected,
-            damaged, of a kind that is not read, or reached a limit of time or memory.
+        InputError: the file is empty, too large, binary, protected, damaged, of a kind that is not read, or
+            reached a limit of time or memory. The message is one sentence that begins with the name.
     """
     try:
         _check_size(data, max_file)
@@ -108,7 +108,7 @@ def read_at(path: str, max_file: int, max_text: int) -> FileText:
     """Read the file at `path` in this process, without a limit of time or memory.
 
     Raises:
-        Unreadable: for the reasons in `read_file`, without the path.
+        Unreadable: for the reasons that `read_file` names; the message lacks the path.
     """
     try:
         data = read_regular(path, max_file + 1, own=False)
@@ -139,7 +139,7 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
     """Read a file in this process, without a limit of time or memory.
 
     Raises:
-        Unreadable: for the reasons in `read`, without the name.
+        Unreadable: for the reasons that `read` names; the message lacks the name.
     """
     office = office_type(data)
     if office is None and (reason := refusal(name, data[:HEAD])):
@@ -153,7 +153,7 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         result = replace(result, text=result.text.translate(UNSEEN))
     else:
         text, encoding = decode(data)
-        if len(text) > max_text and kind.type != "html":  # much of a page is markup
+        if len(text) > max_text and kind.type != "html":  # much of a page is markup, which does not count
             raise TooLong(max_text)
         converter = _FROM_TEXT.get(kind.type)
         result = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)

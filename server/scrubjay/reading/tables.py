@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bs4 import BeautifulSoup, Tag
 
-_MOST_CELLS = 100_000  # of all tables of a page, including spans
+_MOST_CELLS = 100_000  # in all tables of a page, counting every place that a cell spans
 _BLOCKS = ["h1", "h2", "h3", "h4", "h5", "h6", "p", "ul", "ol", "pre", "div", "table", "form"]
 _FACTORY = BeautifulSoup("", "lxml")
 
@@ -16,17 +16,17 @@ _Row = list[Tag]
 def lay_out_tables(content: Tag) -> None:
     """Repeat cells that span rows or columns, join header rows, and write tables inside cells as text."""
     cells_left = _MOST_CELLS
-    for table in reversed(content.find_all("table")):  # tables inside others first
+    for table in reversed(content.find_all("table")):  # inner tables first
         rows = list(_rows(table))
         if _is_layout(table, rows):
             for tag in [*table.find_all(["thead", "tbody", "tfoot", "tr", "td", "th"]), table]:
                 tag.name = "div"
             continue
-        cells_left -= sum(map(len, rows)) + _spanned_cells(rows)
+        cells_left -= sum(map(len, rows)) + _count_spanned_cells(rows)
         grid = _grid(rows) if cells_left > 0 else rows
         for cell in (cell for row in grid for cell in row):
             del cell["rowspan"], cell["colspan"]
-        header_count = _header_rows(table, rows)
+        header_count = _count_header_rows(table, rows)
         if header_count > 1 and cells_left > 0:
             grid = [_joined_header(grid[:header_count]), *grid[header_count:]]
         if table.find_parent(["td", "th"]) is not None:
@@ -59,12 +59,12 @@ def _span(cell: Tag, name: str) -> int:
     return max(1, int(number[1])) if number else 1
 
 
-def _spanned_cells(rows: list[_Row]) -> int:
+def _count_spanned_cells(rows: list[_Row]) -> int:
     return sum(_span(cell, "rowspan") * _span(cell, "colspan") for row in rows for cell in row)
 
 
 def _grid(rows: list[_Row]) -> list[_Row]:
-    """Return the rows with a cell in every place that it spans."""
+    """Return the rows with each cell repeated in every place that it spans."""
     grid: list[_Row] = []
     from_above: dict[int, tuple[Tag, int]] = {}  # column -> a cell, and how many more rows it spans
     for row in rows:
@@ -89,7 +89,7 @@ def _grid(rows: list[_Row]) -> list[_Row]:
     return grid
 
 
-def _header_rows(table: Tag, rows: list[_Row]) -> int:
+def _count_header_rows(table: Tag, rows: list[_Row]) -> int:
     """Count the header rows at the top."""
     head = table.find("thead", recursive=False)
     if head is not None:
@@ -112,7 +112,7 @@ def _joined_header(rows: list[_Row]) -> _Row:
 
 
 def _as_text(rows: list[_Row], *, has_header: bool) -> str:
-    """Write a table on one line, each value after the name of its column."""
+    """Return a table as one line, in which each value follows the name of its column."""
     names = [_text(cell) for cell in rows[0]] if has_header else []
     lines = []
     for row in rows[has_header:]:

@@ -37,7 +37,7 @@ _STYLES = (
 
 
 def convert_word(data: bytes) -> Conversion:
-    """Convert headings, paragraphs, lists, tables, formulas, notes and comments, without deletions."""
+    """Convert headings, paragraphs, lists, tables, formulas, notes and comments, but no deleted text."""
     import mammoth  # libraries are imported when a file needs them, see the docstring of `reading`
 
     from scrubjay.reading.html import convert_html
@@ -58,7 +58,7 @@ def _with_plain_text(data: bytes) -> bytes:
     """Return the archive without pictures, and with text for the parts that mammoth does not read."""
     output = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(output, "w") as new:
-        numbers = _numbers(old)
+        numbers = _heading_numbering(old)
         for name in old.namelist():
             if name == _DOCUMENT or name in _NOTES:
                 root = parse_part(old, name)
@@ -104,20 +104,20 @@ def _write_as_text(root: Element) -> None:
 
 def _move_boxes(root: Element) -> None:
     """Move the contents of text boxes behind the paragraphs that contain the boxes."""
-    for fallback in list(root.iter(_FALLBACK)):  # it repeats the choice before it
+    for fallback in list(root.iter(_FALLBACK)):  # a fallback repeats the choice before it
         choices = fallback.getparent()
         if any(fallback not in box.iterancestors() for box in choices.iter(_BOX)):
             choices.remove(fallback)
     for box in reversed(list(root.iter(_BOX))):
-        for paragraph in list(box.iterancestors(f"{_W}p"))[-1:]:  # the outermost
+        for paragraph in list(box.iterancestors(f"{_W}p"))[-1:]:  # the outermost paragraph
             for block in reversed(list(box)):
                 paragraph.addnext(block)
 
 
 def _replace(element: Element, others: list[Element]) -> None:
     parent = element.getparent()
-    at = parent.index(element)
-    parent[at : at + 1] = others
+    index = parent.index(element)
+    parent[index : index + 1] = others
 
 
 def _text_element(text: str) -> Element:
@@ -146,7 +146,8 @@ class _Numbering:
     """Counts the numbered paragraphs of a document, level by level."""
 
     def __init__(self, levels: dict[str, dict[int, tuple[str, str, int]]], styles: dict[str, Any]) -> None:
-        self.levels, self.styles = levels, styles  # by numId: level -> format, text, start; and by style
+        self.levels = levels  # numId -> level -> (format, text, start)
+        self.styles = styles  # id of a style -> its numPr
         self._counts: dict[str, dict[int, int]] = {}
 
     def next(self, number_id: str, level: int) -> str:
@@ -157,9 +158,9 @@ class _Numbering:
             del counts[deeper]
 
         def value(match: re.Match[str]) -> str:
-            at = int(match[1]) - 1
-            kind, _, start = levels.get(at, ("decimal", "", 1))
-            return _formatted(counts.get(at, start), kind)
+            named_level = int(match[1]) - 1
+            kind, _, start = levels.get(named_level, ("decimal", "", 1))
+            return _formatted(counts.get(named_level, start), kind)
 
         return re.sub(r"%(\d)", value, levels[level][1])
 
@@ -181,7 +182,7 @@ def _roman(number: int) -> Iterator[tuple[str, int]]:
         yield symbol, count
 
 
-def _numbers(archive: zipfile.ZipFile) -> _Numbering:
+def _heading_numbering(archive: zipfile.ZipFile) -> _Numbering:
     """Read the numbering of headings: the levels of each list, and the list of each style."""
     names = archive.namelist()
     levels: dict[str, dict[int, tuple[str, str, int]]] = {}

@@ -1,4 +1,4 @@
-"""Commits: how their messages become documents. Git was read before."""
+"""Plans how the messages of commits, already read from git, become documents."""
 
 import asyncio
 from datetime import datetime
@@ -15,12 +15,12 @@ SHORT = 12  # hex digits of a commit's id that are shown
 
 
 def custom_id(commit: str) -> str:
-    """Return the custom_id of the document of a commit."""
+    """Return the custom_id of a commit's document."""
     return f"commit:{commit}"
 
 
 async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[Written]:
-    """Plan the addition of commits as documents, which never change."""
+    """Plan the addition of new commits as documents; stored ones stay, because commits never change."""
     request = parse(CommitTexts, envelope.args)
     ids = [derived_id("doc", envelope.scope, "custom", custom_id(each.id)) for each in request.commits]
     stored = await store.get(Document, await store.possible_keys(Document, ids))
@@ -41,7 +41,7 @@ async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[
 
 
 def _as_document(commit: CommitText, folder: str) -> DocumentText:
-    """Return the document of a commit; its title is the beginning of its id, and its subject."""
+    """Return a commit as a document, titled with the beginning of the commit's id and its subject."""
     short, subject = commit.id[:SHORT], commit.content.partition("\n")[0]
     return DocumentText(
         content=commit.content,

@@ -1,6 +1,6 @@
-"""Distilled facts: those that an assistant's own model extracted from turns at the user's request.
+"""Distilled facts, which an assistant's own model extracted from turns at the user's request.
 
-Each has the tag `distilled` and the turn that it comes from. It never replaces a fact that a person saved.
+Each fact has the tag `distilled` and names its turn. It never replaces a fact that a person saved.
 """
 
 from scrubjay.errors import InputError
@@ -10,12 +10,12 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
 DISTILLED = "distilled"
-MOST = 12  # facts of one session
+MOST = 12  # distilled facts of one session
 CONTRADICTS = "may_contradict"  # metadata: ids of persons' facts that a distilled fact tried to replace
 
 
 def is_distilled(fact: Memory) -> bool:
-    """Return True if a model distilled a fact; a person's new version of one is not distilled."""
+    """Return True if a model distilled a fact; a person's new version of it does not count."""
     return DISTILLED in fact.tags
 
 

@@ -1,4 +1,4 @@
-"""Documents: how a text is added, matched to an existing document, and replaced. Files were read before."""
+"""Plans how a text, already read from its file, becomes a document or replaces that document's text."""
 
 import asyncio
 import os
@@ -24,8 +24,9 @@ from scrubjay.text.titles import opening
 
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
-# Types whose first heading is their title, and types of prose.
+# Types whose first heading is their title.
 _TITLED = frozenset("text markdown html docx odt doc rtf notebook".split())
+# Types of prose.
 _PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
 
 
@@ -45,7 +46,7 @@ async def plan_add(
 ) -> Plan[DocumentAdded]:
     """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing.
 
-    `lookup` is the result of `find_document`, if the caller already has it or a better one.
+    `lookup` replaces the result of `find_document` if the caller already knows the document.
     """
     request = parse(DocumentText, envelope.args)
     existing, document_id = lookup or await find_document(store, request, envelope)
@@ -94,7 +95,7 @@ def new_document(
     pieces = cut_document(content, kind, request.path, request.metadata)
     if request.type is None and not any(piece.headings for piece in pieces):
         kind = "text"
-    commit_date = request.date if kind == COMMIT else None  # a commit's own date is the only one that matters
+    commit_date = request.date if kind == COMMIT else None  # for a commit, only its own date matters
     document = Document(
         id=document_id,
         scope=envelope.scope,
@@ -168,7 +169,10 @@ def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:
 async def find_document(
     store: Store, request: DocumentText, envelope: Envelope
 ) -> tuple[Document | None, str]:
-    """Return the document that a text belongs to (None for a new one) and its id; a replay finds the same."""
+    """Return the existing document that a text belongs to, or None, and the id of the document.
+
+    A replay of the same request finds the same document.
+    """
     if request.document_id is not None:
         return await stored_document(store, request.document_id), request.document_id
     path = request.path if request.custom_id is None else None
@@ -183,14 +187,14 @@ async def find_document(
 
 
 async def stored_document(store: Store, document_id: str) -> Document | None:
-    """Return the document with this id; a new id needs no read of the disk."""
+    """Return the document with this id, or None; a new id is recognised without reading the disk."""
     return (await store.get(Document, await store.possible_keys(Document, [document_id]))).get(document_id)
 
 
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:
     at_path = conditions.matching(scope=scope, path=path)
     where = conditions.both(at_path, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
-    staged = [  # read before the disk, or a commit in between would hide one
+    staged = [  # read before the disk, because a commit in between would hide a document
         row.id
         for row in store.staged(Document)
         if row.scope == scope and row.path == path and row.custom_id is None
@@ -202,7 +206,7 @@ async def _find_at(store: Store, scope: str, path: str) -> Document | None:
 
 
 def id_of_path(scope: str, path: str, *more: str) -> str:
-    """Return the id of the first document at a path; `more` makes the id of a later one."""
+    """Return the id of the first document at a path; `more` makes the id of a later document there."""
     return derived_id("doc", scope, "path", path, *more)
 
 

@@ -67,7 +67,7 @@ class RecordCounts(BaseModel):
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all records."""
         return self.turns + self.memories + self.documents
 
 
@@ -78,9 +78,9 @@ class Header(BaseModel):
 
     format: Literal["scrubjay-export"] = "scrubjay-export"
     version: Whole = FORMAT_VERSION
-    scrubjay: str  # the version that wrote it
+    scrubjay: str  # the version of Scrubjay that wrote the export
     exported_at: Instant
-    scope: OneScope | None = None  # None: of every scope
+    scope: OneScope | None = None  # None: the export covers every scope
     counts: RecordCounts
 
 
@@ -96,7 +96,7 @@ class Imported(Result):
     added: int
     same: int
     different: int
-    differing: tuple[str, ...] = ()  # their ids
+    differing: tuple[str, ...] = ()  # ids of the different records
     redacted: int
 
     def plus(self, other: "Imported") -> "Imported":
@@ -114,7 +114,7 @@ class Exported(Result):
 
 
 class _Limits(BaseModel):
-    """The limits of fields that many records have."""
+    """The limits of fields that records of several kinds have."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -166,10 +166,10 @@ def read_header(file: BinaryIO) -> Header:
 
 
 def read_records(file: BinaryIO, header: Header) -> Iterator[tuple[AnyRecord, int]]:
-    """Yield each record with the size of its line; check their number against the header.
+    """Yield each record with the size of its line; check the number of records against the header.
 
     Raises:
-        InputError: a line is damaged, or lines are missing; the sentence names the line.
+        InputError: a line is damaged, or lines are missing; the message names the line.
     """
     line_number, count = 1, 0
     while line := file.readline(LONGEST_LINE):
@@ -252,8 +252,8 @@ def _check_instant(name: str, value: datetime) -> None:
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
     """Plan the import of records: new ones are added unchanged, existing ones stay.
 
-    Repeating an interrupted import therefore adds the missing records, and nothing twice. A latest version
-    that the export marks as replaced is replaced here too.
+    Repeating an interrupted import therefore adds the missing records, and nothing twice. If the
+    export marks a version as replaced that is still the latest here, it is replaced here too.
     """
     records = [record_of(values) for values in parse(ImportRecords, request.args).records]
     stored: dict[str, AnyRecord] = {}
@@ -289,7 +289,7 @@ async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Im
 
 
 def _replacement(stored: AnyRecord | None, imported: AnyRecord) -> Change | None:
-    """Return the change that replaces a stored version if the export differs only in that; else None."""
+    """Return the change that marks a stored version as replaced, if the export differs only in that."""
     if not (isinstance(stored, Memory) and isinstance(imported, Memory)):
         return None
     if not stored.is_latest or not imported.replaced_at:
@@ -299,7 +299,7 @@ def _replacement(stored: AnyRecord | None, imported: AnyRecord) -> Change | None
 
 
 def _with_own_hash(record: AnyRecord) -> AnyRecord:
-    """Recompute the hash of a fact; a wrong hash would make another fact look known."""
+    """Recompute the hash of a fact, because a wrong hash would make another fact look known."""
     if not isinstance(record, Memory):
         return record
     return record.model_copy(update={"content_hash": content_hash(record.content)})
@@ -314,7 +314,7 @@ def import_envelope(records: Iterable[AnyRecord], *, scope: str, source: str, at
 
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
-    """Return a record without secrets, and their number; a hand-made export may have some."""
+    """Return a record without secrets, which a hand-made export may have, and their number."""
     values, count = redact_fields(
         {name: value for name, value in record if isinstance(value, str | dict | tuple)}
     )

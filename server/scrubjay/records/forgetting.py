@@ -59,7 +59,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
 
     Raises:
         NotFound: no record has the id.
-        InputError: its texts were permanently deleted.
+        InputError: the record's texts were permanently deleted.
     """
     record_id = parse(Restore, envelope.args).id
     record = await store.find(record_id)
@@ -84,7 +84,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
 
 
 def _unseen(record: AnyRecord, now: datetime) -> str | None:
-    """Return why searches leave out a record that is not forgotten; None if they include it."""
+    """Return why searches leave out a record that is not forgotten, or None if they include it."""
     if is_current(record, now):
         return None
     if isinstance(record, Memory) and not record.is_latest:
@@ -115,9 +115,9 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
 
 
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """Return these records and all that is purged with them.
+    """Return these records and all records that are purged with them.
 
-    These are older versions, turns of conversations, and facts that were extracted from no other document.
+    The latter are older versions, turns of conversations, and facts extracted from no other document.
     """
     by_id: dict[str, AnyRecord] = {record.id: record for record in records}
     by_id.update((turn.id, turn) for turn in await conversation_turns(store, records))
@@ -143,7 +143,10 @@ def unknown_id(record_id: str) -> NotFound:
 
 
 async def _get_all(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
-    """Return the records with these ids, in their order; in few reads, because a whole scope may be named."""
+    """Return the records with these ids, in the order of the ids.
+
+    There is one read for each kind, because a request may name all records of a scope.
+    """
     by_id: dict[str, AnyRecord] = {
         **await store.get(Memory, ids),
         **await store.get(Turn, ids),

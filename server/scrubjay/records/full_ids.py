@@ -1,7 +1,7 @@
 """Completes partial ids that callers give; `text.short_ids` shortens ids for display.
 
-A caller names a record by its id or the beginning of it (with or without its kind: `mem_1a2b`, `1a2b`), and a
-turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see. An id
+A caller names a record by its id or the beginning of its id (with or without its kind: `mem_1a2b`, `1a2b`),
+and a turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see. An id
 without a match is returned unchanged; the code that needs the record then reports that it does not exist.
 """
 
@@ -15,27 +15,27 @@ from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 
-LEAST = 4  # characters of the beginning of a session's id, or of a record's, after its kind
+LEAST = 4  # characters that a partial id must have, without its kind
 NAMED = 4  # candidates that an error lists
 _KINDS: dict[str, type[Any]] = {"mem": Memory, "turn": Turn, "doc": Document}
-_LONGEST_NUMBER = 8  # digits of a turn
+_LONGEST_NUMBER = 8  # digits of a turn's number
 
-Scopes = Collection[str] | None  # None: all
+Scopes = Collection[str] | None  # None: all scopes
 T = TypeVar("T", Turn, Memory, Document)
 
 
 async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable[str] = tuple(_KINDS)) -> str:
-    """Return the id of the only record that matches; `partial_id` itself if none does.
+    """Return the id of the only record that matches, or `partial_id` itself if no record matches.
 
     Raises:
-        InputError: several match.
+        InputError: several records match.
     """
     kind, _, rest = partial_id.partition("_")
     matches: list[AnyRecord] = []
     for prefix in kinds:
         beginnings = [partial_id] if kind == prefix else [partial_id, f"{prefix}_{partial_id}"]
         if len(rest if kind == prefix else partial_id) >= LEAST and not f"{prefix}_".startswith(partial_id):
-            matches += await _beginning_with(store, _KINDS[prefix], beginnings, scopes)
+            matches += await _find_by_beginning(store, _KINDS[prefix], beginnings, scopes)
     if not matches and "turn" in kinds:
         matches += await _turns_by_number(store, partial_id, scopes)
     if not matches or any(record.id == partial_id for record in matches):
@@ -46,13 +46,15 @@ async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable
 
 
 async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str:
-    """Return the id of the only document that matches; `partial_id` if it is a custom_id or none matches.
+    """Return the id of the only document that matches.
+
+    Return `partial_id` itself if it is a custom_id, or if no document matches.
 
     Raises:
-        InputError: several match.
+        InputError: several documents match.
     """
     where = conditions.matching(custom_id=partial_id, scope=scopes)
-    # Staged rows are read before the disk, or a commit in between would hide one.
+    # Staged rows are read before the disk, because a commit in between would hide a row.
     is_staged = any(row.custom_id == partial_id for row in store.staged(Document))
     if is_staged or await store.count(Document, where):
         return partial_id
@@ -60,10 +62,10 @@ async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str
 
 
 async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
-    """Return the id of the only matching session of a turn or a fact; `partial_id` itself if none matches.
+    """Return the id of the only session that matches, or `partial_id` itself if no session matches.
 
     Raises:
-        InputError: several match.
+        InputError: several sessions match.
     """
     if len(partial_id) < LEAST:
         return partial_id
@@ -71,14 +73,14 @@ async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
     where = conditions.starts_with("session_id", partial_id)
 
     def is_match(row: Turn | Memory) -> bool:
-        return _in_session(row, partial_id)
+        return _has_session_beginning(row, partial_id)
 
     turns = await _select(store, Turn, scopes, where, ["session_id"], is_match)
     facts = await _select(store, Memory, scopes, where, ["session_id"], is_match)
     records: list[Turn | Memory] = [*turns, *facts]
     for record in records:
-        place = (_date(record), record.session_id or "", record.scope)
-        sessions[place[1]] = max(place, sessions.get(place[1], place))
+        candidate = (_date(record), record.session_id or "", record.scope)
+        sessions[candidate[1]] = max(candidate, sessions.get(candidate[1], candidate))
     if not sessions or partial_id in sessions:
         return partial_id
     if len(sessions) > 1:
@@ -86,11 +88,11 @@ async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
     return next(iter(sessions))
 
 
-def _in_session(record: Turn | Memory, beginning: str) -> bool:
+def _has_session_beginning(record: Turn | Memory, beginning: str) -> bool:
     return (record.session_id or "").startswith(beginning)
 
 
-async def _beginning_with(
+async def _find_by_beginning(
     store: Store, kind: type[T], beginnings: Collection[str], scopes: Scopes
 ) -> list[T]:
     where = conditions.either(*(conditions.starts_with("id", each) for each in beginnings))
@@ -98,7 +100,7 @@ async def _beginning_with(
 
 
 async def _turns_by_number(store: Store, partial_id: str, scopes: Scopes) -> list[Turn]:
-    """Return the turns that match SESSION/TURN: those of exactly that session, if there are any."""
+    """Return the turns that match SESSION/TURN; a session with exactly this id excludes all others."""
     session, _, number = partial_id.rpartition("/")
     if not session or not number.isascii() or not number.isdigit() or len(number) > _LONGEST_NUMBER:
         return []
@@ -107,7 +109,7 @@ async def _turns_by_number(store: Store, partial_id: str, scopes: Scopes) -> lis
     where = conditions.both(condition("session_id", session), conditions.equal("turn", turn))
 
     def is_match(row: Turn) -> bool:
-        is_in_session = row.session_id == session if is_exact else _in_session(row, session)
+        is_in_session = row.session_id == session if is_exact else _has_session_beginning(row, session)
         return row.turn == turn and is_in_session
 
     rows = await _select(store, Turn, scopes, where, ["session_id", "turn"], is_match)

@@ -1,4 +1,4 @@
-"""Facts from the memory files of hosts: each note in a file becomes a fact, and follows its changes.
+"""Facts from the memory files of hosts: each note becomes a fact, which follows the note's changes.
 
 A fact lists the files that contain it (`FILES` in its metadata). A changed note becomes a new version of its
 fact. A fact that is no longer in any file is forgotten with the reason `DELETED`, and restored when a file
@@ -24,8 +24,8 @@ from scrubjay.store.store import Store
 
 FILES = "memory_files"
 DELETED = "deleted by its host"
-SUFFIX = " memory"  # of the source of these facts
-_SIMILAR = 0.4  # share of common words above which a note is a changed version of another
+SUFFIX = " memory"  # end of the source of these facts
+_SIMILAR = 0.4  # a note with at least this share of common words counts as a changed version of a fact
 
 
 async def facts_of_hosts(store: Store) -> list[Memory]:
@@ -137,9 +137,9 @@ class _Reconciler:
 
     def _add(self, file: KeptMemoryFile, older: Memory | None, note: KeptNote) -> NoteOutcome:
         """Add a new note as a fact, or as a new version of an older fact."""
-        if outcome := self._recognise(file, self._equal_facts(note)):  # the file contains it twice
+        if outcome := self._recognise(file, self._equal_facts(note)):  # the file contains the note twice
             return outcome
-        at = note.at or self._at
+        written_at = note.at or self._at
         digest = content_hash(note.content)
         repetition = str(len(self._by_text[note.scope, digest]))  # an older version may have the same text
         fact = Memory(
@@ -149,9 +149,9 @@ class _Reconciler:
             tags=tuple(dict.fromkeys(note.tags)),
             source=file.source,
             metadata={**note.metadata, FILES: [file.path]},
-            created_at=at,
-            updated_at=at,
-            last_accessed_at=at,
+            created_at=written_at,
+            updated_at=written_at,
+            last_accessed_at=written_at,
             root_id="",
             content=note.content,
             content_hash=digest,
@@ -160,7 +160,7 @@ class _Reconciler:
         if older is None:
             self._put(fact.model_copy(update={"root_id": fact.id}))
             return "added"
-        start = max(at, older.created_at)
+        start = max(written_at, older.created_at)
         unlinked = older.model_copy(update={"metadata": _with_files(older)})
         replaced = versions.replace(unlinked, start).record
         assert isinstance(replaced, Memory)

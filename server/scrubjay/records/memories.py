@@ -27,7 +27,7 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Plan
 from scrubjay.store.store import Store
 
-STEP = 0.5  # of importance, for each further occasion
+STEP = 0.5  # importance that each further occasion adds
 MOST = 8.0  # importance that repetition can reach; higher values were set by a caller
 # Metadata on the origin of a fact, which a new version does not inherit.
 _SESSION = ("session_id", "turn")
@@ -36,12 +36,12 @@ Place = tuple[str, int]  # a session, and the number of a turn in it
 
 
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
-    """Plan the addition of a fact: as a new memory or version, or as a link or importance of a known one.
+    """Plan the addition of a fact: a new memory or version, or a link or more importance for a known one.
 
     All decisions use the time when the envelope was accepted, so that a replay decides the same.
 
     Raises:
-        InputError: the facts that it names cannot be its parents; see `scrubjay.records.versions`.
+        InputError: the records that the request names cannot be parents; see `scrubjay.records.versions`.
     """
     request = parse(FactText, envelope.args)
     memory_id = derived_id("mem", envelope.scope, envelope.id)
@@ -195,7 +195,7 @@ def _with_parents(
 
 
 def _substance(memory: Memory) -> dict[str, Any]:
-    """Return the fields in which a new version may differ; without a difference it is not stored."""
+    """Return the fields that are compared: a new version that differs in no field is not stored."""
     fields = "content partition_id tags importance_score is_static expires_at forget_reason".split()
     metadata = {key: value for key, value in memory.metadata.items() if key not in _SESSION}
     return {**fields_of(memory, *fields), "metadata": metadata}
@@ -216,7 +216,7 @@ async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> 
     if not (hashes := await store.possible_keys(Memory, hashes)):
         return []
     where = conditions.matching(content_hash=sorted(hashes), scope=scope)
-    # Staged facts are read before the disk, or a commit in between would hide one.
+    # Staged facts are read before the disk, because a commit in between would hide a fact.
     ids = [row.id for row in store.staged(Memory)]
     # Most facts are new, and reading ids costs half as much as reading whole rows.
     ids += [row.id for row in await store.select(Memory, where, columns=["id"])]
@@ -228,7 +228,7 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
     """Return a fact with the importance of one more repetition; the same object if that changes nothing.
 
     importance = min(8, original importance + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
-    session is named. Each counts once; the session and the day in which the fact was added do not count.
+    session is named. Each occasion counts once; the session and the day in which the fact was added do not.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
     counted_occasions = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)

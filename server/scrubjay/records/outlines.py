@@ -8,9 +8,9 @@ from scrubjay.records.session_summaries import exchange_of
 from scrubjay.text.sentences import apart
 from scrubjay.text.terms import words
 
-LABELS = ("Outcome", "Answered", "Asked", "Open")  # of a summary's lines
-_LEAST_WORDS = 3  # of a point; "Understood." says nothing
-_SEARCHED_WORDS = 12  # a point's turn is found by its first words, because a point may be shortened
+LABELS = ("Outcome", "Answered", "Asked", "Open")  # labels of a summary's lines
+_LEAST_WORDS = 3  # words of a point; a shorter one such as "Understood." says nothing
+_SEARCHED_WORDS = 12  # first words by which a point's turn is found, because a point may be shortened
 
 
 class Point(Result):

@@ -33,14 +33,14 @@ from scrubjay.text.terms import expand
 from scrubjay.text.titles import opening
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
-# Characters of a piece of a turn, up to which it is embedded with the kinds of the things that it names; a
-# longer one has enough meaning of its own.
+# Up to so many characters, a piece of a turn is embedded with the kinds of the things that it names. A longer
+# piece has enough meaning of its own.
 GLOSSED = 400
 # Partitions of unsorted facts and of events, whose names say nothing about the facts in them.
 _GENERIC_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
 _MOST_VALUES = 2_000  # characters of a document's metadata, which each chunk repeats
 _LONGEST_NAMES = 300  # characters of a document's other names, which each chunk repeats
-# Other roles are names of speakers.
+# All other roles are names of speakers.
 PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})
 
 
@@ -74,7 +74,7 @@ def turn_summary(turn: Turn) -> str:
 def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
     """Cut each side of a turn into pieces of `TURN_PASSAGE` characters, and add a passage for its summary.
 
-    A short turn shows no summary, but it is searched by one, which has words of both question and answer.
+    A short turn shows no summary, but is searched by one, because it joins words of question and answer.
     """
     sides = [] if turn.capture == "summary_only" else speeches(turn)
     passages = [
@@ -213,7 +213,7 @@ def _other_names(document: Document) -> str:
 
 
 def title_above(document: Document) -> str | None:
-    """Return the title to search with each chunk; None if it only repeats the beginning of the text."""
+    """Return the title to search with each chunk, or None if it only repeats the beginning of the text."""
     is_repeated = document.type == "text" and document.title == opening(document.content)
     if document.type == COMMIT:  # without its id, which has no meaning
         return (document.title or "").partition(" ")[2] or None

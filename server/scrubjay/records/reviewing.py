@@ -13,7 +13,7 @@ from scrubjay.store.store import Store
 
 
 async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
-    """Plan to keep a fact: a derived one then counts as one that a person stated.
+    """Plan to keep a fact: a derived fact then counts as if a person had stated it.
 
     Raises:
         NotFound: no fact has the id.

@@ -33,9 +33,9 @@ from scrubjay.transcripts.turn import HOST_WORDS
 # A session has ended after this time without a turn. An engine stays 15 minutes without a client, so it still
 # sees the end; and most sessions get one summary. A session that continues is summarised again.
 SILENCE = timedelta(minutes=10)
-MOST_TURNS = 200  # of a longer session, only the last turns are summarised
+MOST_TURNS = 200  # turns in a summary; of a longer session, only the last turns are summarised
 GONE = "all turns it was made of are forgotten"
-JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had one
+JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had a summary
 RECAP = 600  # characters of a host's own summary
 # The line that `_fields` writes after the title.
 _ORIGIN_LINE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?")
@@ -48,15 +48,15 @@ class Digest:
     session_id: str
     started_at: datetime
     ended_at: datetime  # when its last turn began
-    title: str  # the host's, else a whole sentence; "" if the session has no text
+    title: str  # the host's title, else a whole sentence; "" if the session has no text
     outcome: tuple[str, ...]  # sentences that say what was decided or done, the most informative first
     left_open: tuple[str, ...]  # sentences that say what is still to be done, the latest first
-    files: tuple[str, ...]  # those of the most turns first
+    files: tuple[str, ...]  # ordered by the number of their turns, most first
     title_by: str | None = None  # the host whose model wrote the title
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
-    """Return the digest of a session from its turns, in order and at least one; skip forgotten turns.
+    """Return the digest of a session; skip forgotten turns. `turns` are in order, and not empty.
 
     A model reads the texts (some 15 ms for 500 characters, once), so call this in a thread.
     """
@@ -198,7 +198,7 @@ def _covered(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def _create(summary_id: str, turns: Sequence[Turn], now: datetime) -> Memory | None:
-    """Return the first summary of a session; None if its turns have nothing to summarise."""
+    """Return the first summary of a session, or None if its turns have nothing to summarise."""
     covered = _covered(turns)
     if not (values := _fields(covered)):
         return None

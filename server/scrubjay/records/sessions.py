@@ -19,10 +19,10 @@ from scrubjay.store.store import Store
 from scrubjay.transcripts.matching import SAME_MOMENT, placed
 from scrubjay.transcripts.turn import ANSWER_KEY, HOST_WORDS, PROMPT_KEY
 
-BEFORE = 3  # recorded turns before a part of a session that are also compared with it
+BEFORE = 3  # so many recorded turns before a part of a session are also compared with it
 _GLOBAL_LENGTH = 30  # characters of a prompt_id that is unique across sessions, such as a UUID
 _PERIOD_GAP = 3_600_000_000  # microseconds; turns closer than this are looked up in one period
-_MOMENT = int(SAME_MOMENT * 1_000_000)
+_MOMENT = int(SAME_MOMENT * 1_000_000)  # microseconds
 # The columns that show whether a recorded turn may be one of the host's turns.
 _MATCH_COLUMNS = ["id", "session_id", "prompt_id", "started_at"]
 
@@ -30,9 +30,9 @@ _MATCH_COLUMNS = ["id", "session_id", "prompt_id", "started_at"]
 async def plan_sessions(store: Store, envelope: Envelope, now: datetime) -> Plan[SessionsRecorded]:
     """Plan the recording of sessions that hooks may have recorded in part, under other keys.
 
-    A turn is recognised by its prompt_id, else by its words: all or a part of those of a recorded turn at
-    nearly the same time. It may be recorded in another session that this one was forked from. It completes a
-    recorded turn whose answer is missing or has only its end. Other recorded turns are not changed, and
+    A turn is recognised by its prompt_id, else by its words, which are all or a part of the words of a
+    recorded turn at nearly the same time. That turn may belong to a session that this one was forked from. It
+    is completed if its answer is missing or has only its end. Other recorded turns are not changed, and
     forgotten turns do not come back.
     """
     request = parse(KeptSessions, envelope.args)
@@ -48,9 +48,9 @@ async def _candidates(store: Store, sessions: Iterable[KeptSession]) -> dict[str
     moments = sorted({micros(turn.ts) for session in sessions for turn in session.turns if turn.ts})
 
     def may_match(turn: Turn) -> bool:
-        at = micros(turn.started_at)
-        next_index = bisect_left(moments, at - _MOMENT)
-        is_near = next_index < len(moments) and moments[next_index] <= at + _MOMENT
+        moment = micros(turn.started_at)
+        next_index = bisect_left(moments, moment - _MOMENT)
+        is_near = next_index < len(moments) and moments[next_index] <= moment + _MOMENT
         return turn.session_id in session_ids or turn.prompt_id in prompt_ids or is_near
 
     where = conditions.either(
@@ -71,11 +71,11 @@ async def _candidates(store: Store, sessions: Iterable[KeptSession]) -> dict[str
 def _periods(moments: list[int]) -> list[tuple[int, int]]:
     """Return the first and last moment of each run of moments that are near each other."""
     periods: list[tuple[int, int]] = []
-    for at in moments:
-        if periods and at - periods[-1][1] <= _PERIOD_GAP:
-            periods[-1] = periods[-1][0], at
+    for moment in moments:
+        if periods and moment - periods[-1][1] <= _PERIOD_GAP:
+            periods[-1] = periods[-1][0], moment
         else:
-            periods.append((at, at))
+            periods.append((moment, moment))
     return periods
 
 
@@ -91,7 +91,7 @@ class _TurnIndex:
             self.put(turn)
 
     def put(self, turn: Turn) -> None:
-        """Add a new turn, or replace one by its completed version."""
+        """Add a new turn, or replace a turn by its completed version."""
         if turn.id not in self.by_id:
             self._by_session.setdefault(turn.session_id, []).append(turn.id)
             self._by_prompt.setdefault(turn.prompt_id or "", []).append(turn.id)
@@ -106,7 +106,7 @@ class _TurnIndex:
     def original(
         self, host_turn: RecordTurn, host: str, own_ids: Collection[str], is_timed: bool
     ) -> Turn | None:
-        """Return the turn that this one copies from another session; `own_ids` are those of its session."""
+        """Return the turn of another session that a host's turn copies; `own_ids` are in the same session."""
         ids = list(self._by_prompt.get(host_turn.prompt_id or "-", ()))
         if host_turn.ts is not None and is_timed:
             moment = micros(host_turn.ts) // _MOMENT
@@ -129,7 +129,7 @@ def _has_same_prompt_id(turn: Turn, host_turn: RecordTurn, host: str | None) -> 
 
 
 def _is_copy(turn: Turn, host_turn: RecordTurn, host: str) -> bool:
-    """Return True if a turn copies one of another session: a fork copies ids, or words and times.
+    """Return True if a host's turn is a copy of this turn: a fork copies ids, or words and times.
 
     A turn from a hook has the hook's time. A permanently deleted turn has no words and no host.
     """
@@ -145,8 +145,9 @@ def _is_copy(turn: Turn, host_turn: RecordTurn, host: str) -> bool:
 
 
 def _has_same_words(turn: Turn, host_turn: RecordTurn) -> bool:
-    prompt, answer, whole = map(_without_spaces, (host_turn.user, turn.assistant, host_turn.assistant))
-    return prompt == _without_spaces(turn.user) and (answer in whole or whole in answer)
+    texts = (host_turn.user, turn.assistant, host_turn.assistant)
+    host_prompt, answer, host_answer = map(_without_spaces, texts)
+    return host_prompt == _without_spaces(turn.user) and (answer in host_answer or host_answer in answer)
 
 
 def _without_spaces(text: str | None) -> str:
@@ -223,9 +224,9 @@ def _matches(session: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
     """Return for each turn of a host's session the recorded turn that matches it, or None for a new one.
 
     A turn is matched by its id or words; else by its answer, if the hook had only that; else by its time,
-    because some hosts give their hooks other words than they store, and a permanently deleted turn has none.
+    because some hosts give their hooks other words than they store, and permanently deleted turns lack words.
     """
-    other_ids = set(session.others)  # turns of another part of the session
+    other_ids = set(session.others)  # ids of turns in another part of the session
     candidates = [turn for turn in _since(session, recorded) if turn.prompt_id not in other_ids]
     fields = [
         {
@@ -256,10 +257,10 @@ def _matches(session: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
 
 
 def _since(session: KeptSession, recorded: list[Turn]) -> list[Turn]:
-    """Return the recorded turns, in order of time, that a part of a session may match: no much earlier ones.
+    """Return the recorded turns that a part of a session may match, in order of time.
 
-    Much earlier turns may have the same words by chance. The last turns before the part are included, because
-    they may hold prompts that were queued.
+    Much earlier turns are omitted, because they may have the same words by chance. The last turns before the
+    part are included, because they may hold prompts that were queued.
     """
     times = [turn.ts for turn in session.turns]
     if session.untimed or None in times:
@@ -274,7 +275,7 @@ def _has_generated_id(turn: Turn) -> bool:
 
 
 def _by_answer(turns: list[RecordTurn], recorded: list[Turn]) -> dict[str | None, Turn]:
-    """Return the recorded turns without a prompt whose answer only one of the turns has, by its prompt_id."""
+    """Return recorded turns without a prompt, by the prompt_id of the only turn with the same answer."""
     matches: dict[str | None, Turn] = {}
     for candidate in recorded:
         if not candidate.user and candidate.assistant:
@@ -314,11 +315,11 @@ def _join(turns: list[RecordTurn]) -> RecordTurn:
     return turns[0].model_copy(update={**changes, "tools": labels("tools"), "files": labels("files")})
 
 
-def _nearest(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
-    """Return the turn nearest to this time, within `SAME_MOMENT`, or None."""
-    if at is None:
+def _nearest(moment: datetime | None, turns: Iterable[Turn]) -> Turn | None:
+    """Return the turn nearest to this moment, within `SAME_MOMENT`, or None."""
+    if moment is None:
         return None
-    distances = ((abs((turn.started_at - at).total_seconds()), turn.turn, turn) for turn in turns)
+    distances = ((abs((turn.started_at - moment).total_seconds()), turn.turn, turn) for turn in turns)
     closest = min(distances, default=None)
     return closest[2] if closest and closest[0] <= SAME_MOMENT else None
 
@@ -330,7 +331,7 @@ def _host_texts(host_turn: RecordTurn) -> dict[str, object]:
 
 
 def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> Turn:
-    """Return a recorded turn with what it lacks; the same object if it lacks nothing.
+    """Return a recorded turn completed from the host's turn; the same object if it lacks nothing.
 
     A copy may have the time of its fork: of two times from the same source, the earlier one is right.
     """
@@ -338,10 +339,10 @@ def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> 
         return turn
     recorded_answer, full_answer = _without_spaces(turn.assistant), _without_spaces(host_turn.assistant)
     is_longer = len(recorded_answer) < len(full_answer) and recorded_answer in full_answer
-    has_added = not turn.user or (host_turn.user or "").startswith(f"{turn.user}\n\n")
+    has_more_prompt = not turn.user or (host_turn.user or "").startswith(f"{turn.user}\n\n")
     is_copied = (turn.source, turn.prompt_id) == (source, host_turn.prompt_id)
     values = {
-        "user": host_turn.user if has_added else turn.user,
+        "user": host_turn.user if has_more_prompt else turn.user,
         "assistant": host_turn.assistant if is_longer else turn.assistant,
         "tools": tuple(dict.fromkeys((*turn.tools, *host_turn.tools))),
         "files": tuple(dict.fromkeys((*turn.files, *host_turn.files))),

@@ -15,10 +15,10 @@ from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.text.summary import gist
 
-PARTITION = "mem_episodic"  # Hebb Mind's name of where turns belong
+PARTITION = "mem_episodic"  # Hebb Mind's name of the partition for turns
 # Fields that a new turn copies from its request.
 _COPIED_FIELDS = "metadata session_id prompt_id user assistant role text summary".split()
-SOURCE = "conversation"  # of a conversation's document, and of its turns
+SOURCE = "conversation"  # source of a conversation's document, and of its turns
 
 
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:
@@ -40,14 +40,14 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
         turn = recorded  # a purged turn stays purged, even if a transcript still has its texts
     else:
         turn = _complete(recorded, request, now)
-    updated = recorded is not None and turn is not recorded
-    changes = [record_change(turn, is_known=updated)] if recorded is None or updated else []
+    is_updated = recorded is not None and turn is not recorded
+    changes = [record_change(turn, is_known=is_updated)] if recorded is None or is_updated else []
     answer = TurnRecorded(
         id=turn.id,
         session_id=turn.session_id,
         turn=turn.turn,
         stored=recorded is None,
-        updated=updated,
+        updated=is_updated,
         indexed=not changes and not await store.records_without_vectors([turn.id]),
         forgotten=turn.forgotten_at is not None,
         redacted=envelope.redacted,
@@ -74,12 +74,12 @@ async def _find_recorded(
         return (await store.get(Turn, [expected_id])).get(expected_id)
     if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
         last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
-        return last if last is not None and _repeats(last, request) else None
+        return last if last is not None and _is_repetition(last, request) else None
     return None  # the session lists its turns, so a new one needs no read of the disk
 
 
-def _repeats(turn: Turn, request: RecordTurn) -> bool:
-    """Return True if a request repeats a turn, as a client does that never got the answer."""
+def _is_repetition(turn: Turn, request: RecordTurn) -> bool:
+    """Return True if a request repeats a turn, as a client does if it never got the answer."""
     texts = (request.user, request.assistant, request.role, request.text)
     is_equal = texts == (turn.user, turn.assistant, turn.role, turn.text)
     return is_equal and request.ts in (None, turn.started_at)
@@ -127,9 +127,9 @@ def new_turn(envelope: Envelope, request: RecordTurn, number: int, now: datetime
 
 
 def summary_of(turn: Turn) -> str | None:
-    """Return the extractive summary of a turn; None for a short turn, which it would only repeat.
+    """Return the extractive summary of a turn, or None for a short turn, which it would only repeat.
 
-    Under the policy `summary_only`, a short turn has one too, because nothing else of it is searched.
+    Under the policy `summary_only`, a short turn has a summary too, because nothing else of it is searched.
     """
     if turn.capture == "summary_only":
         return gist(turn.user, turn.assistant or turn.text) or None

@@ -20,9 +20,9 @@ async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequen
     """Return the records that a new fact of this scope names as its parents.
 
     Raises:
-        NotFound: no record has the id.
-        InputError: the record belongs to another scope, is forgotten, is no fact where one is needed, or has
-            a newer version.
+        NotFound: no record has one of these ids.
+        InputError: a record belongs to another scope, is forgotten, is no fact although the relation needs
+            one, or has a newer version.
     """
     return [await _find_parent(store, scope, relation, parent_id) for parent_id in ids]
 
@@ -57,7 +57,7 @@ async def _find_parent(store: Store, scope: str, relation: Relation, parent_id: 
 
 
 async def latest(store: Store, memory: Memory) -> Memory:
-    """Return the latest version of the fact that this is a version of."""
+    """Return the latest version of a fact, given any version of it."""
     for _ in range(LONGEST):
         if memory.is_latest:
             break
@@ -76,7 +76,7 @@ async def children(store: Store, ids: Iterable[str]) -> list[Memory]:
 async def linked_facts(
     store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]
 ) -> list[Memory]:
-    """Return the facts with one of these ids in this list, forgotten and replaced ones too."""
+    """Return the facts with one of these ids in `column`, forgotten and replaced facts too."""
     id_set = set(ids)
     if not id_set:
         return []
@@ -85,7 +85,7 @@ async def linked_facts(
 
 
 async def history(store: Store, memory: Memory) -> list[Memory]:
-    """Return the older versions of a fact, nearest first, without what it extends or derives from."""
+    """Return the older versions of a fact, nearest first, without records that it extends or derives from."""
     older: dict[str, Memory] = {}
     next_ids = set(memory.parent_ids) if memory.relation == "updates" else set()
     while next_ids and len(older) < LONGEST:

@@ -18,7 +18,7 @@ from scrubjay.redaction.shapes import (
     is_placeholder,
 )
 
-# What may follow a name: its shape, is it an assignment, and does it follow the whole identifier.
+# What may follow a name: (shape, True for an assignment, True if it follows the whole identifier).
 _LAYOUTS = (
     ("assigned", True, True),
     ("constructed", False, False),
@@ -28,7 +28,7 @@ _LAYOUTS = (
 _ELEMENT, _PAIR, _ARGUMENT = ("element", False, True), ("pair", False, False), ("argument", True, True)
 _PASSWORDS = ("pass", "asword", "pwd", "pw", "psk", *WORDS["abroad"])
 _JOINTS = (" ", "/", "&", ",", "|", "+", "、")  # between the names of a user and a password
-_ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # what plain names begin and end with
+_ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # first and last characters of plain names
 
 
 class _Name(SimpleNamespace):
@@ -62,8 +62,8 @@ def _name(text: str, lowered: str, position: int) -> _Name | None:
         return None
     word, end = text[position : match.end()], match.end()
     tail = shape("tail").match(text, end)
-    of_secret = word.lower() != "auth" and shape("of-secrets").search(before)
-    is_vague = bool(shape("vague").match(word)) and not of_secret
+    is_of_secret = word.lower() != "auth" and shape("of-secrets").search(before)
+    is_vague = bool(shape("vague").match(word)) and not is_of_secret
     is_plain = not tail or bool(shape("plain-tail").match(tail.group()))
     return _Name(
         word=word,
@@ -85,10 +85,10 @@ def _kind(word: str) -> str:
     return "token" if word.endswith(("token", "authorization", "auth")) else "api-key"
 
 
-def _value_after(name: _Name, text: str, around: str) -> tuple[int, int, int]:
-    """Return start and end of the secret after a name (end 0: none), and the end of the examined text."""
-    for layout, is_assignment, of_identifier in _layouts(name, text, around):
-        match = shape(layout).match(text, name.tail if of_identifier else name.end)
+def _value_after(name: _Name, text: str, text_before: str) -> tuple[int, int, int]:
+    """Return start and end of the secret after a name (0 without one), and the end of the examined text."""
+    for layout, is_assignment, follows_identifier in _layouts(name, text, text_before):
+        match = shape(layout).match(text, name.tail if follows_identifier else name.end)
         if not match:
             continue
         group = _group(match)
@@ -102,8 +102,8 @@ def _value_after(name: _Name, text: str, around: str) -> tuple[int, int, int]:
     return 0, 0, 0
 
 
-def _layouts(name: _Name, text: str, around: str) -> tuple[tuple[str, bool, bool], ...]:
-    first = (_ELEMENT,) if "<" in around else ()
+def _layouts(name: _Name, text: str, text_before: str) -> tuple[tuple[str, bool, bool], ...]:
+    first = (_ELEMENT,) if "<" in text_before else ()
     if name.before.endswith(_JOINTS) and name.kind == "password" and shape("user-and").search(name.before):
         return (*first, _PAIR, *_LAYOUTS)
     next_character = text[name.tail : name.tail + 1]
@@ -128,7 +128,7 @@ def _is_assigned_secret(name: _Name, match: re.Match[str]) -> bool:
         is_public = word.lower() == "key" and shape("public-name").search(name.before)
         return _looks_like_key(value) and not is_public
     if name.kind != "password" and shape("kebab").match(value):
-        return False  # the name of a secret
+        return False  # the value only names a secret
     if bare and word.isupper() and not word.startswith("CREDENTIAL") and _is_variable(name, match["sign"]):
         return len(value) >= 6
     signs = "" if value.isalpha() else value.strip(_ENDS)
@@ -161,7 +161,7 @@ def _is_code(name: _Name, match: re.Match[str]) -> bool:
 
 
 def _is_secret_in_prose(name: _Name, match: re.Match[str]) -> bool:
-    """Return True if a value after no equals sign is a secret; prose requires stricter rules."""
+    """Return True if a value that follows no equals sign is a secret; prose needs stricter rules."""
     groups, value, start = match.groupdict(), _value(match), match.start(_group(match))
     bare, above = groups.get("bare"), match.string[max(0, start - 400) : start]
     if bare and (_is_called(match) or shape("argument-of-call").match(value)):

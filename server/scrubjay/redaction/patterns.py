@@ -1,9 +1,9 @@
 """Compiles regular expressions on first use, and dumps and loads them between processes.
 
-Python compiles a pattern in 1 ms, and redaction needs some 35 for a plain turn. A hook is a new process for
-each turn, and spent 30 of its 50 ms on that. `re` compiles a pattern to a list of numbers; one hook dumps
-these lists and the next one loads them, in 1 ms. Python has no public function for that, so we call functions
-of its compiler. A Python without these functions compiles patterns as usual.
+Python compiles a pattern in 1 ms, and redaction needs some 35 patterns for a plain turn. A hook is a new
+process for each turn, and spent 30 of its 50 ms on compiling. `re` compiles a pattern to a list of numbers;
+one hook dumps these lists and the next one loads them, in 1 ms. Python has no public function for that, so we
+call functions of its compiler. A Python without these functions compiles patterns as usual.
 
 Standard library only, Python 3.9 syntax: hooks import it with `python -I -S`.
 """
@@ -30,14 +30,14 @@ _CAN_DUMP = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # we kno
 
 _compiled: dict[str, re.Pattern[str]] = {}  # by source
 # By source: flags, code, number of groups, and the numbers of named groups.
-_numbers: dict[str, tuple[int, bytes, int, dict[str, int]]] = {}
+_codes: dict[str, tuple[int, bytes, int, dict[str, int]]] = {}
 
 
 def pattern(source: str) -> re.Pattern[str]:
     """Return the pattern of this source, which is compiled once per process."""
     if source not in _compiled:
-        if _CAN_DUMP and source not in _numbers:
-            _numbers[source] = _code_of(source)
+        if _CAN_DUMP and source not in _codes:
+            _codes[source] = _code_of(source)
         _compiled[source] = _from_code(source) if _CAN_DUMP else re.compile(source)
     return _compiled[source]
 
@@ -47,9 +47,9 @@ def dump() -> bytes:
 
     If the dump would be too large, return only the patterns that this process used.
     """
-    body = marshal.dumps(_numbers)
+    body = marshal.dumps(_codes)
     if len(body) > MAX_BODY:  # mostly unused patterns of earlier versions
-        body = marshal.dumps({source: _numbers[source] for source in _compiled})
+        body = marshal.dumps({source: _codes[source] for source in _compiled})
     return _head(body) + b"\n" + body
 
 
@@ -60,12 +60,12 @@ def load(data: bytes) -> None:
     """
     head, _, body = data.partition(b"\n")
     if head == _head(body):
-        _numbers.update(marshal.loads(body))
+        _codes.update(marshal.loads(body))
 
 
 def count() -> int:
     """Return the number of patterns that can be dumped."""
-    return len(_numbers)
+    return len(_codes)
 
 
 def _head(body: bytes) -> bytes:
@@ -80,7 +80,7 @@ def _code_of(source: str) -> tuple[int, bytes, int, dict[str, int]]:
 
 
 def _from_code(source: str) -> re.Pattern[str]:
-    flags, code, groups, names = _numbers[source]
+    flags, code, groups, names = _codes[source]
     by_number: list[str | None] = [None] * (groups + 1)
     for name, number in names.items():
         by_number[number] = name

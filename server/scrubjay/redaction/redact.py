@@ -21,7 +21,8 @@ from scrubjay.redaction.shapes import CHECKS, is_key, is_password
 from scrubjay.redaction.tables import without_cells, without_codes
 from scrubjay.redaction.words import numbered_words, without_strong
 
-MAX_PASSES = 10  # removing one secret can expose another; two passes suffice for prose, ten cap hostile input
+# Removing one secret can expose another. Two passes suffice for prose; ten limit the work for hostile input.
+MAX_PASSES = 10
 WINDOW = 60_000  # characters of a text that are searched at once; other threads run between windows
 BEYOND = 10_000  # characters after a window that its matches may reach
 _STEPS = (without_values, without_codes, without_cells, without_strong)
@@ -35,7 +36,7 @@ def redact(text: str) -> tuple[str, int]:
     """
     count = 0
     for _ in range(MAX_PASSES):
-        remaining, removed = _once(text)
+        remaining, removed = _redact_once(text)
         if not removed:
             break
         text, repeated = _without_repeated(text, remaining)
@@ -43,7 +44,7 @@ def redact(text: str) -> tuple[str, int]:
     return text, count
 
 
-def _once(text: str) -> tuple[str, int]:
+def _redact_once(text: str) -> tuple[str, int]:
     count = 0
     if "<private" in folded(text):
         text, count = _without_private(text)
@@ -78,7 +79,7 @@ def _without(rule: Rule, text: str, lowered: str) -> tuple[str, int]:
 
 
 def _matches(rule: Rule, text: str, lowered: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of `finditer` in windows, because `finditer` blocks other threads until a match.
+    """Yield the matches of `finditer` in windows, because `finditer` blocks other threads until it matches.
 
     A window without any of the literals is skipped.
     """
@@ -111,22 +112,22 @@ def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
     return "only_if" not in rule.row or CHECKS[rule.row["only_if"]](value)
 
 
-def _without_repeated(before: str, after: str) -> tuple[str, int]:
+def _without_repeated(old_text: str, text: str) -> tuple[str, int]:
     """Replace other copies of a removed secret, which have no name or prefix that reveals them."""
     words = [
         word
-        for word in numbered_words(after)
+        for word in numbered_words(text)
         if len(word.group()) >= 8 and (is_password(word.group()) or is_key(word.group()))
     ]
     if not words:
-        return after, 0
-    counts_after = Counter(word.group() for word in words)
-    if "<private" in before.lower():
-        before = _without_private(before)[0]  # private parts may contain ordinary words
-    counts_before = Counter(word.group() for word in numbered_words(before) if word.group() in counts_after)
-    cuts = Cuts(after)
+        return text, 0
+    new_counts = Counter(word.group() for word in words)
+    if "<private" in old_text.lower():
+        old_text = _without_private(old_text)[0]  # private parts may contain ordinary words
+    old_counts = Counter(word.group() for word in numbered_words(old_text) if word.group() in new_counts)
+    cuts = Cuts(text)
     for word in words:
-        if counts_before[word.group()] > counts_after[word.group()]:
+        if old_counts[word.group()] > new_counts[word.group()]:
             cuts.replace(*word.span(), "secret")
     return cuts.result()
 

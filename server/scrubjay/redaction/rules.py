@@ -2,8 +2,7 @@
 
 Patterns are regular expressions, in which `<<name>>` stands for the shape of that name. The kinds of rows:
 
-- `token`: a secret whose issuer shows in its beginning (`begins`, `then`) or in its content (`holds`,
-  `pattern`).
+- `token`: a secret whose beginning (`begins`, `then`) or content (`holds`, `pattern`) shows who issued it.
 - `line`: a secret in a line of a known form. Every match contains one of the texts in `holds`; texts without
   a capital are searched in the folded text.
 - `command`: commands (`names`), and their `flags` that take a password.

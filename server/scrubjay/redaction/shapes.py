@@ -1,4 +1,4 @@
-"""Checks if the shape of a word is that of a secret.
+"""Checks if a word has the shape of a secret.
 
 Four predicates tell if a word looks random. `is_mixed` is the weakest, for places where a key is expected;
 `is_jumbled` is True only for random words; `is_password` is for places where a password is expected, and
@@ -22,7 +22,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_jumbled(value: str) -> bool:
-    """Return True if cases and digits alternate as in no name, or pairs of letters are unlike any word's."""
+    """Return True if cases and digits alternate more than in names, or pairs of letters are unusual."""
     size = len(value)
     if size >= 6 and value.lower() != value != value.upper():
         turns = len(pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value))
@@ -72,10 +72,11 @@ def is_made_up(value: str) -> bool:
 
 def _is_expression(value: str) -> bool:
     """Return True for a sum or a pattern of names: no other sign follows its last operator."""
-    for last, before in (("*", ".+*-"), (".+-", "*")):
-        at = max(map(value.rfind, last))
-        has_later_sign = any(sign in value[at + 1 :] for sign in "!#$%^?&@")
-        if at > 0 and not has_later_sign and any(sign in value[:at] for sign in before):
+    for operators, earlier_operators in (("*", ".+*-"), (".+-", "*")):
+        position = max(map(value.rfind, operators))
+        has_later_sign = any(sign in value[position + 1 :] for sign in "!#$%^?&@")
+        has_earlier_operator = any(sign in value[:position] for sign in earlier_operators)
+        if position > 0 and not has_later_sign and has_earlier_operator:
             return True
     return bool(shape("sum").match(value))
 

@@ -1,4 +1,4 @@
-"""Redacts secrets in cells below the head of a column and in lines below a name, and numeric codes."""
+"""Redacts numeric codes, and secrets in cells below the head of a column or in lines below a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CELLS = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}  # by separator
 
 
 class _Columns(SimpleNamespace):
-    """The columns of a table with secrets; `indexes` has each index, and True if its values must be keys."""
+    """The columns of secrets in a table; `indexes` has pairs (index, True if the values must be keys)."""
 
 
 class _Parent(SimpleNamespace):
@@ -57,7 +57,7 @@ def without_cells(text: str) -> tuple[str, int]:
             if spans is None:
                 columns = _columns(line) if number in naming_lines else _NO_COLUMNS
                 parent = parent if parent and _is_below(line, number, parent) else None
-                spans = _child(line, parent, is_manifest) if parent else []
+                spans = _secret_below(line, parent, is_manifest) if parent else []
                 if parent is None and number in naming_lines:
                     parent = _parent(line, number, is_manifest)
             for start, end in spans:
@@ -73,21 +73,21 @@ def _columns(line: str) -> _Columns:
         spans = _cells(line, separator) if separator in line else []
         if len(spans) < 2 or not all(0 < end - start <= 40 for start, end in spans):
             continue
-        heads = [(at, shape("head").match(line[start:end])) for at, (start, end) in enumerate(spans)]
-        columns = [(at, bool(head["vague"])) for at, head in heads if head]
+        heads = [(index, shape("head").match(line[start:end])) for index, (start, end) in enumerate(spans)]
+        columns = [(index, bool(head["vague"])) for index, head in heads if head]
         if columns:
             return _Columns(width=len(spans), separator=separator, indexes=columns)
     return _NO_COLUMNS
 
 
 def _secrets(line: str, columns: _Columns) -> list[tuple[int, int]] | None:
-    """Return the positions of secrets in a row; None if the line is not a row of the table."""
+    """Return the positions of secrets in a row, or None if the line is not a row of the table."""
     if not line.strip(" |+-:=\t"):
         return [] if line.strip() else None
     spans = _cells(line, columns.separator)
     if len(spans) != columns.width:
         return None
-    cells = [(spans[at], is_vague) for at, is_vague in columns.indexes]
+    cells = [(spans[index], is_vague) for index, is_vague in columns.indexes]
     return [(start, end) for (start, end), is_vague in cells if _is_secret(line[start:end], is_vague)]
 
 
@@ -130,7 +130,7 @@ def _is_below(line: str, number: int, parent: _Parent) -> bool:
     return bool(depth > parent.depth or (depth == parent.depth and ":" not in line))
 
 
-def _child(line: str, parent: _Parent, is_manifest: bool) -> list[tuple[int, int]]:
+def _secret_below(line: str, parent: _Parent, is_manifest: bool) -> list[tuple[int, int]]:
     """Return the position of the secret in a line below the name of secrets."""
     child = shape("child").match(line)
     if not child or (child["name"] and shape("harmless-child").match(child["name"])):

@@ -34,9 +34,9 @@ class _Candidate(SimpleNamespace):
 
 
 def without_strong(text: str) -> tuple[str, int]:
-    """Replace words that are almost certainly secrets, near a word about secrets.
+    """Replace words that are almost certainly secrets, if a word about secrets is near.
 
-    The word that the nearest name governs may be weaker: `the signing key, which both share, is 5f3a...`.
+    A word that the nearest name governs may be less certain: `the signing key, which both share, is 5f3a...`.
     """
     cuts, words = Cuts(text), _candidates(text)
     if not words:
@@ -80,16 +80,18 @@ def numbered_words(text: str) -> Iterator[re.Match[str]]:
 
 
 def _is_within(position: int, spans: list[tuple[int, int]]) -> bool:
-    at = bisect_left(spans, (position + 1,)) - 1
-    return at >= 0 and position < spans[at][1]
+    index = bisect_left(spans, (position + 1,)) - 1
+    return index >= 0 and position < spans[index][1]
 
 
 def _is_candidate(value: str) -> bool:
     if len(value) < 6 or shape("common").match(value) or shape("term").match(value.rstrip("?!.")):
         return False
-    public = shape("public-form").match(value) or shape("name-of-secret").match(value)
+    is_public = shape("public-form").match(value) or shape("name-of-secret").match(value)
     return (
-        not public and "example" not in value.lower() and (len(value) >= 30 or is_password(value.rstrip(".")))
+        not is_public
+        and "example" not in value.lower()
+        and (len(value) >= 30 or is_password(value.rstrip(".")))
     )
 
 
@@ -109,10 +111,11 @@ def _cues(lowered: str, words: list[re.Match[str]]) -> list[re.Match[str]]:
 
 def _candidate(word: re.Match[str], lowered: str, cues: list[re.Match[str]], starts: list[int]) -> _Candidate:
     start, end = word.span()
-    at = bisect_left(starts, start)
-    before = cues[at - 1] if at and starts[at - 1] > start - REACH else None
+    next_index = bisect_left(starts, start)
+    before = cues[next_index - 1] if next_index and starts[next_index - 1] > start - REACH else None
     if before and not before["name"]:  # the name of a secret a few words before says more than `user`
-        named_cue = next((cue for cue in reversed(cues[max(0, at - 4) : at - 1]) if cue["name"]), None)
+        earlier_cues = reversed(cues[max(0, next_index - 4) : next_index - 1])
+        named_cue = next((cue for cue in earlier_cues if cue["name"]), None)
         if named_cue and named_cue.start() > start - 60 and "\n" not in lowered[named_cue.end() : start]:
             before = named_cue
     line = lowered[max(lowered.rfind("\n", 0, start) + 1, start - 100) : start]
@@ -120,8 +123,8 @@ def _candidate(word: re.Match[str], lowered: str, cues: list[re.Match[str]], sta
     if after and (after.start() > end + 80 or "\n" in lowered[end : after.start()]):
         after = None
     if after and not after["name"]:
-        close_cues = (cue for cue in cues[at : at + 3] if cue["name"] and cue.start() < after.end() + 2)
-        after = next(close_cues, after)
+        next_cues = cues[next_index : next_index + 3]
+        after = next((cue for cue in next_cues if cue["name"] and cue.start() < after.end() + 2), after)
     between = lowered[end : after.start()] if after else ""
     is_called_secret = bool(after and (shape("said").match(between) or shape("typed").search(line)))
     value = word.group().rstrip(".!?") if word.group()[-1] == "." else word.group()
@@ -174,7 +177,7 @@ def _is_human_password(value: str) -> bool:
 
 
 def _is_introduced(value: str, line: str) -> bool:
-    """Return True if a key is set as an environment variable, passed to a call, or follows a user name."""
+    """Return True if a key is an environment variable, is passed to a call, or follows a user name."""
     role = shape("role").search(line)
     if role:
         is_quoted = role["quote"] is not None or line[role.start() - 1 : role.start()] in ("'", '"', "`")
@@ -206,7 +209,7 @@ def _is_plausible(candidate: _Candidate, lowered: str) -> bool:
     if _governs_other_text(candidate, lowered, between, is_of_key):
         return False
     is_flag = cue.startswith((" -p", " /p:")) and not between.strip(" \"'")
-    is_linked = is_flag or _links(cue, between)
+    is_linked = is_flag or _are_linked(cue, between)
     is_prefixed = bool(shape("prefixed-key").match(value))
     if not (candidate.before["name"] or is_of_key or is_flag):
         return _is_secret_after_hint(cue, between, value, is_linked and not is_prefixed)
@@ -266,12 +269,12 @@ def _governs_other_text(candidate: _Candidate, lowered: str, between: str, is_of
         or shape("harmless").search(between[-40:])
         or shape("template").search(line)
         or (not line and shape("digest-of-file").match(lowered, start))
-        # another line, which contains more than the value
+        # the word is in another line, which contains more than the value
         or ("\n" in between and not shape("end-of-line").match(lowered, start + len(candidate.value)))
     )
 
 
-def _links(cue: str, between: str) -> bool:
+def _are_linked(cue: str, between: str) -> bool:
     """Return True if the text between a name and a word links them."""
     account = shape("account").match(cue) and shape("account-and").match(between)
     return bool(account or shape("link").search(between[-24:]) or shape("next-flag").match(between))

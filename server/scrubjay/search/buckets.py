@@ -17,8 +17,8 @@ from scrubjay.search.retrieval.relevance import evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 
-# Least evidence that a fact belongs to a description: of 15 hand-written facts, 11 got the right one of 7
-# buckets and none a wrong one.
+# A fact belongs to a bucket only with at least this evidence. Of 15 hand-written facts, 11 got the right one
+# of 7 buckets, and no fact got a wrong one.
 LEAST = 0.15
 MOST = 20  # facts per bucket
 
@@ -32,10 +32,10 @@ async def contents(
     embed: Embed,
     filters: Filter | None = None,
 ) -> dict[str, list[Hit]]:
-    """Sort facts into buckets (name -> description), best first: each into the one that fits best, or none.
+    """Sort facts into buckets (name -> description), each into the best one or no bucket; best first.
 
-    No model judges, so the same facts and descriptions always give the same buckets. `filters` are on
-    metadata. The caller has committed everything.
+    No model judges, so the same facts and descriptions always give the same buckets. `filters` test the
+    metadata of facts. The caller has committed everything.
     """
     questions = [
         Question(text=f"{name}: {description}", scopes=scopes, srcs=("memory",), now=now, filters=filters)

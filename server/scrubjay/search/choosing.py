@@ -26,21 +26,22 @@ from scrubjay.text.likeness import verdict
 from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
 
-DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits; few answers need it all
-WEAK_BUDGET, WEAK_HITS = 250, 3  # for a doubtful answer
-# Characters of the user's words and of the rest in a hit, if the request has no size. 98 of 100 turns that
-# answer a question of the projects still contain the answer; with 60 and 240 it would be 78.
+DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits; few answers need all of it
+WEAK_BUDGET, WEAK_HITS = 250, 3  # tokens and hits of a doubtful answer
+# Without a requested size, a hit shows so many characters of the user's words, and of the rest. Of 100 turns
+# that answer a question of the projects, 98 then still contain the answer; with 60 and 240 characters, it
+# would be 78.
 QUESTION_SHOWN, ANSWER_SHOWN = 200, 600
 # The same for a doubtful answer, whose hits must all fit.
 QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK = 70, 180
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of the lines above it
 LEAST_ROOM = 40  # tokens; if fewer are left, no related records are searched for
-MOST_LEFT_OUT = 10  # hits that did not fit, after which no more are tried
+MOST_LEFT_OUT = 10  # after so many hits that did not fit, no more are tried
 # Without a requested size, a hit is shown if its chance to be right is at least this much per token.
 # Chosen with `tests/bench/visible.py`, which measures the visible tokens and the answered questions.
 PAYS = 0.00007
-MOST_UNPAID = 3  # hits not worth their tokens, after which no more are tried
+MOST_UNPAID = 3  # after so many hits that are not worth their tokens, no more are tried
 
 Measure = Callable[[Hit], int]  # returns the characters of a hit as it is shown
 
@@ -59,7 +60,7 @@ class ScoredCandidate(NamedTuple):
     importance: float
     recency: float
     score: float
-    right: float  # its chance to be right; 0 after the first candidates
+    right: float  # its chance to be right; 0 for all but the first candidates
     replaced: tuple[str, datetime] | None  # the fact that replaces its value, and since when
     amended: tuple[str, datetime] | None  # a later record that seems to amend it, and its time
 
@@ -81,7 +82,7 @@ class ScoredCandidates:
         return len(self.positions)
 
     def batch(self, start: int, count: int) -> list[ScoredCandidate]:
-        """Return `count` of them from `start`, as objects."""
+        """Return `count` candidates from the position `start` on, as objects."""
         end = start + count
         rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
         columns = (self.relevance, self.ranked, self.importance, self.recency, self.score, self.right)
@@ -95,7 +96,7 @@ class ScoredCandidates:
 
 @dataclass
 class Selector:
-    """Selects the hits of one search; `with_related` and `programmatic` as in `recall`."""
+    """Selects the hits of one search; `with_related` and `programmatic` mean the same as in `recall`."""
 
     store: Store
     request: SearchMemories
@@ -113,8 +114,8 @@ class Selector:
 
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
-        # Most answers by evidence end within ten. For others, a second read costs as much as reading 30 turns
-        # in vain, unless each brings neighbours.
+        # Most answers by evidence end within ten hits. For other answers, a second read costs as much as
+        # reading 30 turns in vain, so 30 are read at once, unless each hit brings neighbours.
         size = 10 if self.is_by_evidence else 30
         size = min(20, self.most_hits + 2) if self.has_windows else size
         for start in range(0, len(candidates), size):
@@ -148,7 +149,7 @@ class Selector:
 
     @property
     def is_doubtful(self) -> bool:
-        """Return True if only a few hits are shown, and those as possibly related."""
+        """Return True if only a few hits are shown, marked as possibly related."""
         return self.is_by_evidence and self.confidence == "weak"
 
     @property
@@ -180,12 +181,12 @@ class Selector:
                 continue  # already in the window of an earlier hit
             hit = as_hit(record, candidate.row.match).model_copy(update=_scores(candidate))
             if self.is_by_evidence:
-                user, rest = (
+                question_length, answer_length = (
                     (QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK)
                     if self.is_doubtful
                     else (QUESTION_SHOWN, ANSWER_SHOWN)
                 )
-                hit = condensed(hit, self.question.text, question=user, answer=rest)
+                hit = condensed(hit, self.question.text, question=question_length, answer=answer_length)
             if (
                 self.is_by_evidence
                 and not self.is_doubtful
@@ -198,7 +199,7 @@ class Selector:
                 continue
             turn_ids = around.turns.get(record.id, ())
             neighbours = [records[turn_id] for turn_id in turn_ids if turn_id in records]
-            if self._afford(hit, [*neighbours, *around.facts.get(record.id, ())]):
+            if self._add_if_fitting(hit, [*neighbours, *around.facts.get(record.id, ())]):
                 self.records[record.id] = record
             else:
                 self.left_out += 1
@@ -229,7 +230,7 @@ class Selector:
             turns = await get(Turn, [*ids["turn"], *neighbours])
         return {**documents, **facts, **turns}, around
 
-    def _afford(self, hit: Hit, neighbours: Iterable[AnyRecord]) -> bool:
+    def _add_if_fitting(self, hit: Hit, neighbours: Iterable[AnyRecord]) -> bool:
         """Add a hit and as many neighbours as fit; return False if the hit does not fit."""
         room = self._room()
         if self.measure(hit) > room:
@@ -256,19 +257,19 @@ class Selector:
         """Name the later record that amends a hit; let each of two contradicting facts refer to the other."""
         later_ids = [hit.amended_by for hit in self.hits if hit.amended_by]
         turns = await self.store.get(Turn, later_ids) if later_ids else {}
-        places = {hit.id: at for at, hit in enumerate(self.hits)}
-        for at, hit in enumerate(self.hits):
+        indexes = {hit.id: index for index, hit in enumerate(self.hits)}
+        for index, hit in enumerate(self.hits):
             if hit.amended_by is None:
                 continue
             turn = turns.get(hit.amended_by)
             place = (turn.session_id, turn.turn) if turn else (None, None)
             name = short_id("turn" if turn else "memory", hit.amended_by, *place)
-            self.hits[at] = hit.model_copy(update={"amended_name": name})
-            newer = places.get(hit.amended_by)
+            self.hits[index] = hit.model_copy(update={"amended_name": name})
+            newer = indexes.get(hit.amended_by)
             if newer is None or hit.src != "memory":
                 continue
             if verdict(self.hits[newer].memory or "", hit.memory or "", None) == "contradict":
-                self.hits[at] = self.hits[at].model_copy(update={"contradicts": self.hits[newer].id})
+                self.hits[index] = self.hits[index].model_copy(update={"contradicts": self.hits[newer].id})
                 self.hits[newer] = self.hits[newer].model_copy(update={"contradicts": hit.id})
 
     async def _add_links(self) -> None:
@@ -281,12 +282,12 @@ class Selector:
             await lineage.contexts(self.store, self.question, facts) if include.related_memories else {}
         )
         sources = await lineage.sources(self.store, facts) if include.documents else {}
-        for at, hit in enumerate(self.hits):
+        for index, hit in enumerate(self.hits):
             links: dict[str, object] = {"documents": sources[hit.id]} if hit.id in sources else {}
             if hit.id in contexts:
                 links["context"], spent = lineage.fit(contexts[hit.id], self._room() // 4)
                 self.spent += spent * 4
-            self.hits[at] = hit.model_copy(update=links)
+            self.hits[index] = hit.model_copy(update=links)
 
     async def _tied_records(self) -> list[Hit]:
         """Find records related to the first hits, unless the answer ends where the evidence ends.
@@ -304,7 +305,7 @@ class Selector:
         return hits
 
     def _room(self) -> int:
-        """Return the number of characters that are left."""
+        """Return the number of characters that the budget leaves."""
         if self.programmatic:
             return sys.maxsize
         return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
@@ -337,6 +338,6 @@ def _cut(hit: Hit, length: int) -> Hit:
 
 
 def _session_order(hit: Hit) -> tuple[object, ...]:
-    """Return a sort key: session, then turns by time, and facts without a recorded turn by its number."""
+    """Return a sort key: by session; in a session, facts by the number of their turn, then turns by time."""
     date = hit.date if hit.src == "turn" else datetime.min
     return (hit.session_id or "", hit.src, date, hit.turn or 0, hit.date)

@@ -17,13 +17,13 @@ from scrubjay.transcripts.failures import Failure, Shape, error_line, names_erro
 
 _COLUMNS = ("id", "session_id", "started_at", "metadata", "files")
 _LATER = timedelta(days=2)  # a command that passes within this time was fixed by what was done in between
-_SIMILAR = 0.7  # share of an error's words in a similar one
-_SAME = 0.5  # share of an error's names that a question about the same error has
-_LEAST_WORDS = 3  # of an error that is recognized by its words alone
-_LETTERS = 4  # letters of a word by which turns with an error are searched for, at least
-_MOST_WORDS = 12  # number of these words, the longest ones
+_SIMILAR = 0.7  # a similar error has at least this share of an error's words
+_SAME = 0.5  # a question about the same error has at least this share of its names
+_LEAST_WORDS = 3  # words of an error that is recognized by its words alone
+_LETTERS = 4  # turns with an error are searched for by words of at least so many letters
+_MOST_WORDS = 12  # and by at most so many words, the longest ones
 _MOST_ALIKE = 20  # commands with similar errors whose later success is searched for
-_EVERYWHERE = frozenset({"failed", "commands", "exit", "error"})  # in the metadata of all turns with failures
+_EVERYWHERE = frozenset({"failed", "commands", "exit", "error"})  # words in the metadata of every failure
 _PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _GENERIC = frozenset("run runs running start command commands use used here out what way project".split())
 _WORD = re.compile(r"[a-z][\w-]+")
@@ -34,7 +34,7 @@ _ASKS = re.compile(
     r"|test|format|deploy|migrat\w+|install|seed|generated?|check|call|invoke)\w*\b"
     r"|\b(?:which|what)(?:'s| is)? (?:the )?command\b"
 )
-# Words of a question, and names of the commands for it.
+# Words of a question, and names of the commands that answer it.
 _KINDS = {
     r"tests?|testing|suite|specs?": r"test|tests|pytest|jest|vitest|rspec|phpunit|tox|nox|spec|ctest",
     r"lint\w*|style check\w*": r"lint|ruff|eslint|flake8|clippy|golangci-lint|rubocop|biome|shellcheck",
@@ -58,7 +58,7 @@ _KIND_RULES = tuple(
 
 @dataclass(frozen=True)
 class CommandAnswer:
-    """The turn that answers, a note about its command; `is_certain` is False if it may be the wrong one."""
+    """The turn that answers, and a note about its command; not `is_certain` if it may be the wrong turn."""
 
     id: str
     note: str
@@ -97,15 +97,17 @@ async def _fix(store: Store, where: Where, line: str) -> CommandAnswer | None:
     """Return what made an error's command pass last time.
 
     Only turns with failed commands and a word of the error are read, then only turns with the commands that
-    failed in this way: most turns may have run commands.
+    failed in this way, because most turns may have run commands.
     """
     wanted = shape(line)
     words = {word for word in _WORD.findall(wanted.loose) if len(word) >= _LETTERS} - _EVERYWHERE
     if not words:
         return None
-    rare = [conditions.contains("lower(metadata)", word) for word in sorted(words, key=len)[-_MOST_WORDS:]]
+    with_word = [
+        conditions.contains("lower(metadata)", word) for word in sorted(words, key=len)[-_MOST_WORDS:]
+    ]
     with_failures = conditions.contains("metadata", '"failed"')
-    turns = await _read(store, where, conditions.both(with_failures, conditions.either(*rare)))
+    turns = await _read(store, where, conditions.both(with_failures, conditions.either(*with_word)))
     alike: dict[str, tuple[int, float]] = {}
     for failure in (failure for turn in turns for failure in turn.failures):
         likeness = _likeness(wanted, shape(failure.error))
@@ -114,8 +116,8 @@ async def _fix(store: Store, where: Where, line: str) -> CommandAnswer | None:
     if not similar:
         return None
     literals = [json.dumps(command, ensure_ascii=False)[1:-1] for command in similar[-_MOST_ALIKE:]]
-    ran_them = conditions.either(*(conditions.contains("metadata", command) for command in literals))
-    return fix_for(line, fixes(await _read(store, where, ran_them)))
+    has_command = conditions.either(*(conditions.contains("metadata", literal) for literal in literals))
+    return fix_for(line, fixes(await _read(store, where, has_command)))
 
 
 async def _read(store: Store, where: Where, condition: Where) -> list[Turn]:
@@ -130,9 +132,9 @@ def fixes(turns: Sequence[Turn]) -> list[Fix]:
         Fix(
             turn,
             failure,
-            turn if failure.then is not None else _turn_with_success(failure.command, turn, turns[at + 1 :]),
+            turn if failure.then is not None else _turn_with_success(failure.command, turn, turns[number:]),
         )
-        for at, turn in enumerate(turns)
+        for number, turn in enumerate(turns, 1)
         for failure in turn.failures
         if failure.error
     ]
@@ -200,10 +202,10 @@ def how_run(question: str, turns: Sequence[Turn]) -> CommandAnswer | None:
     def score(command: str) -> float:
         parts = " ".join(_PART.findall(command)).casefold()
         matched = {word for word in words if re.search(rf"\b{re.escape(word)}", parts)}
-        of_kind = sum(bool(names.search(command) or names.search(parts)) for names in kinds)
-        if not of_kind and (kinds or not matched & specific):
+        kind_count = sum(bool(names.search(command) or names.search(parts)) for names in kinds)
+        if not kind_count and (kinds or not matched & specific):
             return 0.0
-        return 2 * of_kind + sum(1.0 if word in specific else 0.5 for word in matched)
+        return 2 * kind_count + sum(1.0 if word in specific else 0.5 for word in matched)
 
     scores = {command: score(command) for command in count}
     best = max(count, key=lambda each: (scores[each], count[each], last[each].started_at), default=None)

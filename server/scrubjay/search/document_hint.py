@@ -19,25 +19,27 @@ from scrubjay.store.store import Store
 from scrubjay.text.answers import may_answer
 from scrubjay.text.sentences import shorten
 
-# Least score of a passage, and how far it may be behind the best memory. Of 30 questions that documents
-# answer, 28 get the right one; a line is also shown for 2 in 100 questions that memories answer, and 5 in 100
-# without an answer. With BEHIND = 0, 18 of the 30 would get the right one, with LEAST = 0.6 21.
+# A passage is named if its score is at least LEAST, and at most BEHIND less than that of the best memory. Of
+# 30 questions that documents answer, 28 get the right document; with BEHIND = 0, 18 would get it, and with
+# LEAST = 0.6, 21. A line is also shown for 2 in 100 questions that memories answer, and for 5 in 100
+# questions without an answer.
 LEAST, BEHIND = 0.5, 0.15
-LEAST_BUDGET = 200  # tokens of an answer with room for the line
+LEAST_BUDGET = 200  # tokens; an answer with a smaller budget has no room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
-# Commits of an answer, how far each may be behind the best, and characters of the first one's message.
+# An answer names so many commits, whose scores are at most DROP less than the best, and shows so many
+# characters of the first one's message.
 MOST_COMMITS, DROP, BODY_SHOWN = 5, 0.2, 200
 _COLUMNS = ("id", "title", "path", "filepath", "scope", "forgotten_at", "expires_at", "updated_at")
 
 
 def may_name_one(request: SearchMemories) -> bool:
     """Return True if a search in memories without filters has room for a line about a document."""
-    plain = request.search_mode == "memories" and not isinstance(request, SearchRecords)
-    return plain and (request.max_tokens is None or request.max_tokens >= LEAST_BUDGET)
+    is_plain = request.search_mode == "memories" and not isinstance(request, SearchRecords)
+    return is_plain and (request.max_tokens is None or request.max_tokens >= LEAST_BUDGET)
 
 
 def embed_once(embed: Embed) -> Embed:
-    """Encode only the first text and return its result for all others, which are the same question."""
+    """Return a function that encodes only its first text, because all later texts are the same question."""
     encoded: list[EncodedQuery | None] = []
 
     async def first(text: str) -> EncodedQuery | None:

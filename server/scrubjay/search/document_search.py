@@ -24,25 +24,23 @@ from scrubjay.text.sentences import shorten
 from scrubjay.text.terms import is_small_talk
 
 CHUNKS_SHOWN = 3  # chunks of a document, without their neighbours
-MOST_CHUNKS = 20  # by evidence; more never fit
-# Scores of the best chunk below which an answer is doubtful, or empty. Of the answers to 270 questions of
-# `tests/bench/ingest.py answers`, 12 % are doubtful and one is empty; for questions to a folder that cannot
-# answer them, 82 % are doubtful or empty; AUC .94.
+MOST_CHUNKS = 20  # of an answer by evidence; more never fit
+# An answer is doubtful if its best chunk scores less than STRONG, and empty if it scores less than WEAK. Of
+# the answers to 270 questions of `tests/bench/ingest.py answers`, 12 % are doubtful and one is empty. If the
+# folder cannot answer the questions, 82 % are doubtful or empty. The AUC is .94.
 STRONG, WEAK = 0.6, 0.4
-WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = (
-    250,
-    3,
-    200,
-)  # of a doubtful answer: tokens, chunks, characters of each
-# Without a requested size: tokens, and how far behind the best chunk another may score. 80 % of these
-# questions have the right chunk in 640 tokens; the ten best chunks, 1,370 tokens, have it for 88 %.
+# A doubtful answer has so many tokens, so many chunks, and so many characters of each chunk.
+WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = 250, 3, 200
+# Without a requested size, an answer has so many tokens, and no chunk that scores more than DROP less than
+# the best. It has the right chunk for 80 % of these questions, in 640 tokens; the ten best chunks would have
+# it for 88 %, in 1,370 tokens.
 DEFAULT_BUDGET, DROP = 1_000, 0.15
 TOKENS, FULL_TOKENS = 4_000, 7_000  # if a number of documents, or their whole texts, are requested
 FRAME = 60  # tokens of the fence and of the lines around it
 # All columns but the text.
 COLUMNS = [name for name in Document.model_fields if name not in ("content", "content_hash")]
 
-Place = tuple[str, int]  # a chunk's place: its document's id, its position
+Place = tuple[str, int]  # the id of a chunk's document, and the position of the chunk in it
 
 
 # Returns the characters of a document and its chunks as they are shown.
@@ -97,16 +95,16 @@ async def search_documents(
 
 
 class _Size(NamedTuple):
-    """The size of an answer: `budget` in tokens; `by_evidence` if no size is requested."""
+    """The size of an answer; `budget` is in tokens. `is_by_evidence` means that no size was requested."""
 
     confidence: Confidence
     budget: int
-    by_evidence: bool
+    is_by_evidence: bool
 
     @property
     def is_doubtful(self) -> bool:
-        """Return True if only a few chunks are shown, and those as possibly related."""
-        return self.by_evidence and self.confidence == "weak"
+        """Return True if only a few chunks are shown, marked as possibly related."""
+        return self.is_by_evidence and self.confidence == "weak"
 
     @property
     def room(self) -> int:
@@ -125,7 +123,7 @@ def _size(request: SearchDocuments, confidence: Confidence | None) -> _Size:
 
 
 async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: SearchDocuments) -> Confidence:
-    """Return how reliable these chunks are; with a named document or filter it is never "none"."""
+    """Return how reliable these chunks are; with a requested document or filter it is never "none"."""
     if not ranked or is_small_talk(request.query):
         return "none"
     best = ranked[0]
@@ -174,7 +172,7 @@ async def search_chunks(
 
 
 async def _documents(store: Store, ids: Collection[str], columns: Sequence[str]) -> dict[str, Document]:
-    """Read these documents without forgotten ones, by id."""
+    """Return these documents by id, except forgotten ones."""
     rows = await store.select(Document, conditions.one_of("id", ids), columns=columns) if ids else []
     return {row.id: row for row in rows if row.forgotten_at is None}
 
@@ -183,7 +181,7 @@ async def _check_path(store: Store, path: str, scopes: tuple[str, ...] | None) -
     """Check that there is a document at this path or in this folder.
 
     Raises:
-        NotFound: these scopes have none.
+        NotFound: these scopes have no such document.
     """
     at_path = conditions.either(*(conditions.within(column, path) for column in ("path", "filepath")))
     where = conditions.both(at_path, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
@@ -196,7 +194,7 @@ async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) 
     """Return the id of the document with this id or custom_id.
 
     Raises:
-        NotFound: these scopes have none.
+        NotFound: these scopes have no such document.
     """
     named = conditions.either(conditions.equal("id", name), conditions.equal("custom_id", name))
     where = conditions.both(named, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
@@ -208,7 +206,7 @@ async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) 
 
 
 def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dict[str, list[RankedChunk]]:
-    """Group chunks by document id, both best first: as many documents as requested and good enough."""
+    """Group chunks by document id, best first; keep at most `limit` documents, and only good ones."""
     best: dict[str, list[RankedChunk]] = {}
     for chunk in ranked:
         best.setdefault(chunk.document_id, []).append(chunk)
@@ -222,11 +220,11 @@ def _chosen(
 ) -> list[RankedChunk]:
     """Choose chunks, in the order in which they are added.
 
-    Without a requested size, that is by score, up to a clear drop; else the best chunk of each document comes
-    first, then the others by score.
+    Without a requested size, they are in order of score, up to a clear drop. With one, the best chunk of each
+    document comes first, then the other chunks in order of score.
     """
     least = request.chunk_threshold if request.only_matching_chunks else 0.0
-    if size.by_evidence and best:
+    if size.is_by_evidence and best:
         ranked = sorted((chunk for chunks in best.values() for chunk in chunks), key=lambda each: -each.score)
         least = max(least, ranked[0].score - DROP)
         limit = WEAK_CHUNKS if size.is_doubtful else MOST_CHUNKS
@@ -237,7 +235,7 @@ def _chosen(
 
 
 def _places(chunk: RankedChunk, request: SearchDocuments) -> list[Place]:
-    """Return the place of a chunk and, if requested, those next to it."""
+    """Return the place of a chunk and, if requested, the places next to it."""
     steps = (0, -1, 1) if request.only_matching_chunks is False else (0,)
     return [(chunk.document_id, chunk.position + step) for step in steps]
 
@@ -248,15 +246,17 @@ async def _read_chunks(store: Store, places: Sequence[Place]) -> dict[Place, Pas
     by_document: dict[str, set[int]] = {}
     for document_id, position in places:
         by_document.setdefault(document_id, set()).add(position)
-    each = (conditions.matching(record_id=row, part=sorted(parts)) for row, parts in by_document.items())
+    in_document = (
+        conditions.matching(record_id=row, part=sorted(parts)) for row, parts in by_document.items()
+    )
     columns = ["record_id", "part", "text", "line_start", "line_end"]
-    rows = await store.passages.select(conditions.either(*each), columns=columns)
+    rows = await store.passages.select(conditions.either(*in_document), columns=columns)
     return {(row.record_id, row.part): row for row in rows}
 
 
 @dataclass
 class _Answer:
-    """Fills one answer; chunks that do not fit, in characters, are skipped and counted."""
+    """Fills one answer with up to `room` characters; chunks that do not fit are skipped and counted."""
 
     request: SearchDocuments
     size: _Size
@@ -269,14 +269,14 @@ class _Answer:
     spent: int = 0
 
     def fill(self, chosen: Sequence[RankedChunk], *, in_order: bool) -> DocumentHits:
-        """Add chunks in this order; with `in_order`, those of a document end up in its order."""
-        best_places = [] if self.size.by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
+        """Add chunks in this order; `in_order` then sorts the chunks of a document by position."""
+        best_places = [] if self.size.is_by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
         wanted = [*best_places, *(place for chunk in chosen for place in _places(chunk, self.request))]
         places = [place for place in dict.fromkeys(wanted) if place in self.chunks]
         passed_over: list[Place] = []
         for place in places:
             # With a requested size, no later chunk may take the room that was too small for an earlier one.
-            is_full = bool(passed_over) and not self.size.by_evidence
+            is_full = bool(passed_over) and not self.size.is_by_evidence
             if is_full or not self._add(place):
                 passed_over.append(place)
         if self.request.include_full_docs:
@@ -299,13 +299,13 @@ class _Answer:
         )
 
     def _add(self, place: Place) -> bool:
-        """Add the chunk at a place; return False if it does not fit. The first is only cut, not left out."""
+        """Add the chunk at a place; return False if it does not fit. The first chunk is cut instead."""
         document_id, _ = place
         hit = self.hits.get(document_id)
-        before = 0 if hit is None else self.measure(hit)
+        old_length = 0 if hit is None else self.measure(hit)
         previous = hit or self._without_chunks(self.documents[document_id])
         hit = previous.model_copy(update={"chunks": [*previous.chunks, self._chunk(place)]})
-        cost = self.measure(hit) - before
+        cost = self.measure(hit) - old_length
         if cost > self.room - self.spent:
             if self.hits:
                 return False
@@ -318,33 +318,33 @@ class _Answer:
     def _cut(self, hit: DocumentHit) -> DocumentHit:
         """Cut a document's only chunk until both fit, or nothing is left."""
         (chunk,) = hit.chunks
-        while (over := self.measure(hit) - self.room) > 0 and chunk.content:
-            text = shorten(chunk.content, max(0, len(chunk.content) - over))
+        while (excess := self.measure(hit) - self.room) > 0 and chunk.content:
+            text = shorten(chunk.content, max(0, len(chunk.content) - excess))
             chunk = chunk.model_copy(update={"content": text})
             hit = hit.model_copy(update={"chunks": [chunk]})
         return hit
 
     def _whole(self, hit: DocumentHit, document: Document) -> DocumentHit:
         """Add as much of a document's text as fits."""
-        before, content = self.measure(hit), document.content[: max(self.room - self.spent, 0)]
+        old_length, content = self.measure(hit), document.content[: max(self.room - self.spent, 0)]
         while True:
             truncated = True if len(content) < len(document.content) else None
             longer = hit.model_copy(update={"content": content, "truncated": truncated})
-            over = self.measure(longer) - before - (self.room - self.spent)
-            if over <= 0 or not content:
+            excess = self.measure(longer) - old_length - (self.room - self.spent)
+            if excess <= 0 or not content:
                 break
-            content = content[: max(0, len(content) - over)]
-        self.spent += self.measure(longer) - before
+            content = content[: max(0, len(content) - excess)]
+        self.spent += self.measure(longer) - old_length
         return longer
 
     def _without_chunks(self, document: Document) -> DocumentHit:
-        same = fields_of(document, "scope", "title", "type", "metadata", "created_at", "updated_at")
+        shared_fields = fields_of(document, "scope", "title", "type", "metadata", "created_at", "updated_at")
         return DocumentHit(
             document_id=document.id,
             path=document.place,
             score=self.best[document.id][0].score,
             chunks=[],
-            **same,
+            **shared_fields,
             summary=document.summary if self.request.include_summary else None,
         )
 

@@ -22,11 +22,11 @@ from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
 from scrubjay.transcripts.failures import shape
 
-RECORDS = 1_000  # the newest turns, and as many facts, that are searched
-MOST = 300  # hints, and as many errors, of a project
-SENTENCE = 290  # characters of a sentence; with the frame around it, a hook says at most 120 tokens
-_NAMED = 2  # files that a sentence may name; a sentence with a longer list is about none of them
-_STRONG = 2  # least strength of a turn's sentence; a fact was saved on purpose, which counts 1
+RECORDS = 1_000  # hints are chosen from so many of the newest turns, and from so many facts
+MOST = 300  # most hints of a project, and most errors
+SENTENCE = 290  # most characters of a sentence; with the frame around it, a hook says at most 120 tokens
+_MOST_NAMED = 2  # a sentence that lists more files, symbols or commands is not about each of them
+_LEAST_STRENGTH = 2  # a sentence needs this strength; that a fact was saved on purpose counts 1
 # Cues that make a sentence worth saying before its file is edited, by how much they count.
 _STRENGTHS = {3: tables.cues("reversal"), 2: tables.cues("warning"), 1: tables.cues("reason")}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
@@ -37,14 +37,14 @@ _FILE = re.compile(
 )
 _EVERYWHERE = tables.words("everywhere")
 _COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
-_PLACE = re.compile(r" ?[<{[][\w -]+[>}\]]")  # `<job>`, which stands for something
+_PLACEHOLDER = re.compile(r" ?[<{[][\w -]+[>}\]]")  # such as `<job>`
 _SYMBOL = re.compile(r"(?=\w*?[a-z0-9]_\w\w)\w+|[^\W_]+_[^\W_]+_\w+|[a-z]+[A-Z]\w{3,}|[A-Z][a-z]+[A-Z]\w{2,}")
 _SHORTEST_SYMBOL = 8
 
 
 @dataclass(frozen=True)
 class Hint:
-    """One line for a hook, and its subjects; `until` is when its fact expires, in seconds since 1970."""
+    """A line for a hook, and its subjects. Its record expires at `until`, in seconds since 1970."""
 
     id: str
     text: str
@@ -56,13 +56,13 @@ class Hint:
 
     @property
     def sentence(self) -> str:
-        """Return the text without its date and place."""
+        """Return the text without its date and source."""
         return self.text.partition("): ")[2]
 
     def marked(self, mark: str) -> "Hint":
-        """Return the hint with a mark after its date and place, shortened by the length of the mark."""
-        place, _, sentence = self.text.partition("): ")
-        return replace(self, text=f"{place}) [{mark}]: {shorten(sentence, SENTENCE - len(mark))}")
+        """Return the hint with a mark after its date and source, shortened by the length of the mark."""
+        source, _, sentence = self.text.partition("): ")
+        return replace(self, text=f"{source}) [{mark}]: {shorten(sentence, SENTENCE - len(mark))}")
 
 
 Marking = Callable[[Sequence[Hint]], Awaitable[Sequence[Mark | None]]]
@@ -71,9 +71,10 @@ Marking = Callable[[Sequence[Hint]], Awaitable[Sequence[Mark | None]]]
 async def prepared(
     store: Store, scope: str, now: datetime, opening: str = "", mark: Marking | None = None
 ) -> dict[str, Any]:
-    """Return a project's hints and known errors as they are written to a file, without what `opening` says.
+    """Return a project's hints and known errors in the form in which they are written to a file.
 
-    `mark` returns the mark of each hint. A hint whose code is gone is left out; a stale one says so.
+    Hints whose sentence is in `opening` are left out. `mark` returns the mark of each hint. A hint whose code
+    is gone is left out too; any other mark is added to the hint's text.
     """
     in_scope = conditions.equal("scope", scope)
     turns = await store.newest(Turn, conditions.both(in_scope, conditions.current(Turn, now)), RECORDS)
@@ -88,18 +89,18 @@ async def prepared(
 
 
 def _marked(pairs: Iterable[tuple[Hint, Mark | None]]) -> list[Hint]:
-    """Return the hints whose code exists; those that still hold come first.
+    """Return the hints whose code exists, with their marks; hints without a mark come first.
 
-    A mark does not apply to a sentence if only the rest of its record names the marked code.
+    If not the sentence but only the rest of its record names the marked code, the mark does not apply.
     """
-    marked = ((hint, mark if mark and _names(hint, mark) else None) for hint, mark in pairs)
+    marked = ((hint, mark if mark and _names_marked_code(hint, mark) else None) for hint, mark in pairs)
     remaining = [(hint, mark) for hint, mark in marked if mark is None or mark.kind != "gone"]
     remaining.sort(key=lambda pair: pair[1] is not None)
     return [hint if mark is None else hint.marked(mark.text) for hint, mark in remaining]
 
 
-def _names(hint: Hint, mark: Mark) -> bool:
-    if mark.path is None:  # of a branch
+def _names_marked_code(hint: Hint, mark: Mark) -> bool:
+    if mark.path is None:  # the mark is about a branch
         return bool(hint.files or hint.symbols)
     name = mark.symbol.rpartition(".")[2] if mark.symbol else mark.path.rpartition("/")[2]
     return name in hint.sentence
@@ -113,18 +114,18 @@ def hints(records: Iterable[Memory | Turn]) -> list[Hint]:
 
 def _hints_of(record: Memory | Turn) -> Iterator[Hint]:
     if isinstance(record, Memory):
-        text, day, place = record.content, record.created_at, short_id("memory", record.id)
+        text, day, source = record.content, record.created_at, short_id("memory", record.id)
     else:
         text, day = record.assistant or record.text or "", record.started_at
-        place = short_id("turn", record.id, record.session_id, record.turn)
+        source = short_id("turn", record.id, record.session_id, record.turn)
     until = record.expires_at.timestamp() if record.expires_at else None
     for sentence in map(str.strip, _SENTENCE_END.split(text)):
         strength = isinstance(record, Memory) + strength_of(sentence)
-        if strength < _STRONG or not 20 <= len(sentence) <= 2 * SENTENCE or "|" in sentence[:2]:
+        if strength < _LEAST_STRENGTH or not 20 <= len(sentence) <= 2 * SENTENCE or "|" in sentence[:2]:
             continue
         named = subjects(sentence)
         if any(named):
-            line = f"{day.astimezone():%Y-%m-%d} ({place}): {shorten(one_line(sentence), SENTENCE)}"
+            line = f"{day.astimezone():%Y-%m-%d} ({source}): {shorten(one_line(sentence), SENTENCE)}"
             yield Hint(record.id, line, strength, until, *named)
 
 
@@ -134,23 +135,25 @@ def strength_of(sentence: str) -> int:
 
 
 def subjects(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the files, symbols and commands that a sentence is about; none if it names many.
+    """Return the files, symbols and commands that a sentence is about.
+
+    If it names more than two files, no file is returned; the same goes for symbols and commands.
 
     >>> subjects("`docs/sync.md` has the rule; run `make sync` by hand.")
     (('docs/sync.md',), (), ('make sync',))
     """
     files = [path for path in paths(sentence) if _FILE.fullmatch(path) and path.lower() not in _EVERYWHERE]
-    commands = [_PLACE.sub("", each).strip() for each in _COMMAND.findall(sentence)]
-    commands = [each for each in commands if " " in each and " = " not in each]
+    commands = [_PLACEHOLDER.sub("", command).strip() for command in _COMMAND.findall(sentence)]
+    commands = [command for command in commands if " " in command and " = " not in command]
     names = [name.rpartition(".")[2] for name in symbols(sentence)]
     names = [name for name in names if _SYMBOL.fullmatch(name) and _is_code(name, sentence)]
     return tuple(
-        tuple(dict.fromkeys(each)) if len(each) <= _NAMED else () for each in (files, names, commands)
+        tuple(dict.fromkeys(named)) if len(named) <= _MOST_NAMED else () for named in (files, names, commands)
     )  # type: ignore[return-value]
 
 
 def _is_code(name: str, sentence: str) -> bool:
-    """Return True for a long name that is certainly code; `JetStream` may be the name of a product."""
+    """Return True if a name is long and is written as code; a bare `JetStream` may be a product's name."""
     is_marked = (
         name[0].islower()
         or "_" in name
@@ -160,7 +163,7 @@ def _is_code(name: str, sentence: str) -> bool:
 
 
 def errors(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """Return the known errors whose commands passed later, oldest first, with what made them pass."""
+    """Return the errors after which the command passed, oldest first, each with what made it pass."""
     known_errors = []
     for fix in fixes(turns):
         if (turn := fix.fixed) is not None:

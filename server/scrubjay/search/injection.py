@@ -9,19 +9,19 @@ from scrubjay.text.foreign import one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.terms import content_words, expand
 
-# Least relevance. On LoCoMo, nothing is injected for 85 % of the questions that the store does not answer,
-# nearly as many as with 0.6 and the published model, and injections are right more often (BENCHMARKS,
-# "Injection").
+# Hits with less relevance are not injected. On LoCoMo, nothing is injected for 85 % of the questions that the
+# store does not answer. With 0.6 and the published model the share is a little greater, but injections are
+# right less often (BENCHMARKS, "Injection").
 FLOOR = 0.75
-HITS = 5
-MOST_BYTES = 2048  # of a block, unless the hook gives a size
-LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" trigger no search
+HITS = 5  # most hits in a block
+MOST_BYTES = 2048  # most bytes of a block, unless the hook gives a limit
+LEAST_WORDS = 2  # with fewer content words, as in "continue" or "yes, do it", a prompt triggers no search
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
 
 def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
-    """Return the search for a prompt (`prompt` of a hook's event); None if it has too few content words."""
+    """Return the search for a prompt (`prompt` of a hook's event), or None if it has too few words."""
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or not has_enough_words(prompt):
         return None
@@ -29,7 +29,7 @@ def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
 
 
 def room(event: Mapping[str, Any]) -> int:
-    """Return how many bytes of UTF-8 a hook's event has room for (`max_bytes`)."""
+    """Return how many bytes of UTF-8 a hook accepts (`max_bytes` of its event)."""
     limit = event.get("max_bytes", MOST_BYTES)
     return limit if isinstance(limit, int) else 0
 
@@ -40,10 +40,11 @@ def has_enough_words(prompt: str) -> bool:
 
 
 def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor: float = FLOOR) -> str:
-    """Return the block for a prompt, at most `max_bytes` of UTF-8; "" if the answer is doubtful or empty.
+    """Return the block to add to a prompt, or "" if the answer is doubtful or empty.
 
-    Even in a strong answer, each hit must reach the floor, because injection was not requested. Turns of the
-    prompt's own session are left out, because the model sees them anyway.
+    The block has at most `max_bytes` of UTF-8. Even in a strong answer each hit must reach the floor, because
+    the user did not ask for it. Turns of the prompt's own session are left out, because the model sees them
+    anyway.
     """
     if hits.confidence != "strong":
         return ""
@@ -58,9 +59,9 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
 def block(
     head: str, lines: Iterable[str], max_bytes: int, max_chars: int | None = None
 ) -> tuple[str, list[str]]:
-    """Put the lines that fit between the tags, in order; return the block and these lines.
+    """Return a block with the lines that fit between the tags, in order, and a list of these lines.
 
-    `max_bytes` of UTF-8 and `max_chars` limit the whole block; "" if not one line fits.
+    `max_bytes` of UTF-8 and `max_chars` limit the whole block. If no line fits, the block is "".
     """
     text, included = f"{OPEN}\n{head}\n", []
     for line in lines:

@@ -7,14 +7,14 @@ from typing import Literal
 from scrubjay.search.retrieval.words import stem
 from scrubjay.text.terms import compared_words
 
-# Cosine from which two tokens in their sentences count as equal in meaning. Chosen by eye: of the tokens of
-# 27 answers, 0.6 to 4.7 % were this near to a token of the question, for example MB to "memory" and "runs" to
-# "deploy".
+# From this cosine on, two tokens, encoded within their sentences, count as equal in meaning. It was chosen by
+# eye: of the tokens of 27 answers, 0.6 to 4.7 % were this near to a token of the question, for example MB to
+# "memory" and "runs" to "deploy".
 NEAR = 0.5
 # A word as a reader sees it: a name of several parts, or a number with its commas, is one word.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:(?<!_)_++)?[^\W_]+(?:['\u2019._-][^\W_]+)*_*")
 
-Place = tuple[int, int]  # from the first character to after the last
+Place = tuple[int, int]  # positions of the first character and of the one after the last
 Piece = tuple[str, Literal["", "word", "token"]]  # a part of a text, and how it matched
 
 
@@ -23,7 +23,6 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
 
     `tokens` are places in the text, each with its cosine to the nearest token of the query. A word is marked
     as a whole if the cosine of one of its tokens is at least `NEAR`.
-
 
     >>> marked("which port?", "The ports are 80.")
     [('The ', ''), ('ports', 'word'), (' are 80.', '')]
@@ -35,7 +34,7 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
     for word in _WORD.finditer(text):
         reason: Literal["", "word", "token"] = ""
         stems = set(map(stem, compared_words(word[0])))
-        # The words of a number include its last digits, which 5,000 and 1,000 share.
+        # All parts of a number must match, because 5,000 and 1,000 share their last digits.
         if stems & query_stems and (stems <= query_stems or not word[0][0].isdigit()):
             reason = "word"
         elif _overlaps(word.span(), similar):

@@ -30,18 +30,18 @@ from scrubjay.text.tables import cues
 from scrubjay.text.terms import compared_words
 from scrubjay.text.titles import TITLE_LIMIT
 
-MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
-SESSIONS = 3  # sessions that are named
-TURNS = 40  # last turns of a session that are read
-FACTS = 200  # the newest facts, and as many lasting ones, to choose from
-COMPARED = 60  # the weightiest facts, which are compared with each other and with the project's files
-TRAITS = 2  # facts about the user
-# Characters of each part; facts get the room that the lines before them leave.
+MOST_CHARACTERS = 1_200  # most characters of the whole block, some 300 tokens
+SESSIONS = 3  # most sessions that an opening names
+TURNS = 40  # so many turns are read from the end of each session
+FACTS = 200  # facts are chosen from so many of the newest, and from so many lasting ones
+COMPARED = 60  # so many of the weightiest facts are compared with each other and the project's files
+TRAITS = 2  # most facts about the user
+# Most characters of the outcome, of the open points, and of each fact.
 OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
-HALF_LIFE = timedelta(days=30)  # of a fact's novelty
+HALF_LIFE = timedelta(days=30)  # in which a fact loses half of its novelty
 _SESSION = ("Last session", "Before that")  # beginnings of lines that name a session
-MENTIONED = 0.8  # share of a fact's words from which one line of a file mentions it
-_RULE, _CHANGED = cues("rule"), cues("changed")  # of a convention or a warning, and of a change
+MENTIONED = 0.8  # a line of a file that has this share of a fact's words mentions the fact
+_RULE, _CHANGED = cues("rule"), cues("changed")  # cues of a convention or a warning, and cues of a change
 _HEAD = (
     "Quoted from this user's earlier sessions of this project, for reference; it may be outdated. "
     "More: search_memories."
@@ -52,8 +52,7 @@ _HEAD = (
 class Opening:
     """The text for the model, possibly "", and the numbers of sessions and facts that it names.
 
-    `until` is when the first of its facts expires. `hints`, if wanted, are for hooks before edits and
-    commands.
+    The first of its facts expires at `until`. `hints`, if wanted, are for hooks before edits and commands.
     """
 
     text: str = ""
@@ -61,7 +60,7 @@ class Opening:
     sessions: int = 0
     facts: int = 0
     hints: Mapping[str, Any] | None = None
-    by_host: Mapping[str, "Opening"] = field(default_factory=dict)  # without what its own memory says
+    by_host: Mapping[str, "Opening"] = field(default_factory=dict)  # without what the host's memory says
 
 
 async def opening(
@@ -75,7 +74,7 @@ async def opening(
     instructions: Sequence[str] = (),
     host: str | None = None,
 ) -> Opening:
-    """Return the opening of a session in a project; empty if the project has no turn and no fact.
+    """Return the opening of a session in a project; it is empty if the project has neither turns nor facts.
 
     The caller has committed everything.
 
@@ -84,11 +83,11 @@ async def opening(
         scope: the project's scope.
         now: the current time.
         session_id: the session that starts; its own turns are left out.
-        source: why it starts. A resumed session gets only what is newer than its last turn; a fork gets
-            nothing, because it already had its opening.
+        source: why the session starts. A resumed session gets only what is newer than its last turn; a fork
+            gets nothing, because it already had its opening.
         max_bytes: limit in bytes of UTF-8.
         instructions: the lines that the project's own files say to an assistant.
-        host: the host of the session; without it, the opening has one for each host with a memory.
+        host: the host of the session; if it is None, `by_host` has an opening for each host with a memory.
     """
     if source == "fork":
         return Opening()
@@ -115,7 +114,7 @@ async def opening(
 
     result = await asyncio.to_thread(compose, host)
     hosts = {fact.source.removesuffix(SUFFIX) for fact in facts if is_of_host(fact)} if host is None else ()
-    by_host = {each: await asyncio.to_thread(compose, each) for each in hosts}
+    by_host = {name: await asyncio.to_thread(compose, name) for name in hosts}
     return replace(result, by_host=by_host)
 
 
@@ -128,34 +127,34 @@ def _without_memory_of(
     return [fact for fact in facts if fact.id not in host_facts], [*instructions, *lines]
 
 
-def _turns(scope: str, now: datetime, *parts: Where) -> Where:
-    """Return the condition for current turns of a project's sessions, which excludes chats between people."""
-    here = conditions.equal("scope", scope)
-    return conditions.both(here, conditions.current(Turn, now), conditions.missing("role"), *parts)
+def _is_turn_of(scope: str, now: datetime, *parts: Where) -> Where:
+    """Return the condition that a turn of a project is current, and not from a chat between people."""
+    in_scope = conditions.equal("scope", scope)
+    return conditions.both(in_scope, conditions.current(Turn, now), conditions.missing("role"), *parts)
 
 
 async def _sessions(store: Store, scope: str, session_id: str | None, now: datetime) -> list[list[Turn]]:
-    """Return the newest sessions but this one, newest first, each as its last turns, oldest first."""
+    """Return the last turns, oldest first, of the newest sessions except this one, newest session first."""
     sessions: list[list[Turn]] = []
     seen = [session_id] if session_id else []
     while len(sessions) < SESSIONS:
         others = conditions.not_true(conditions.one_of("session_id", seen))
-        newest = await store.newest(Turn, _turns(scope, now, others), 1)
+        newest = await store.newest(Turn, _is_turn_of(scope, now, others), 1)
         if not newest:
             break
         seen.append(newest[0].session_id)
-        where = _turns(scope, now, conditions.equal("session_id", seen[-1]))
+        where = _is_turn_of(scope, now, conditions.equal("session_id", seen[-1]))
         sessions.append((await store.newest(Turn, where, TURNS))[::-1])
     return sessions
 
 
 async def _last_turn(store: Store, scope: str, session_id: str | None, now: datetime) -> Turn | None:
-    where = _turns(scope, now, conditions.equal("session_id", session_id or ""))
+    where = _is_turn_of(scope, now, conditions.equal("session_id", session_id or ""))
     return next(iter(await store.newest(Turn, where, 1)), None)
 
 
 async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
-    """Return the current facts of a project and its user to choose from."""
+    """Return the current facts of a project and its user, from which an opening chooses."""
     scopes = conditions.one_of("scope", {scope, USER_SCOPE})
     current = conditions.both(scopes, conditions.current(Memory, now), conditions.NOT_A_SUMMARY)
     lasting = conditions.either(
@@ -169,7 +168,7 @@ async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
 
 
 def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime) -> list[Memory]:
-    """Return the weightiest facts, except those that a newer one replaces or repeats, or that a file says."""
+    """Return the weightiest facts, except those that a newer fact replaces or repeats, or a file mentions."""
     ranked = sorted(facts, key=lambda fact: -_worth(fact, now))[:COMPARED]
     lines = [set(compared_words(line)) for line in instructions]
     return [
@@ -185,17 +184,17 @@ def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime)
 
 
 def _is_mentioned(fact: Memory, lines: Sequence[Set[str]]) -> bool:
-    """Return True if one of these lines, each a set of words, says a fact with its numbers."""
+    """Return True if a line (a set of words) has most words of a fact, and all of its numbers."""
     words = set(compared_words(fact.content))
     numbers = {word for word in words if any(map(str.isdigit, word))}
     return any(numbers <= line and len(words & line) >= MENTIONED * len(words) for line in lines)
 
 
 def _worth(fact: Memory, now: datetime) -> float:
-    """Return the weight of a fact: importance, recalls, age, and if it lasts or states a rule or a change.
+    """Return the weight of a fact, from its importance, recalls, age, length and kind.
 
-    To prefer the subjects of the last sessions does not help: it answers no more first prompts of the made-up
-    projects.
+    Facts about the subjects of the last sessions get no bonus: with one, openings answered no more first
+    prompts of the made-up projects.
     """
     novelty = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
     is_change = statement(fact.content).is_change or bool(_CHANGED.search(fact.content))
@@ -207,9 +206,9 @@ def _worth(fact: Memory, now: datetime) -> float:
 
 
 def _session_lines(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
-    """Return the lines about the last session, and those about earlier sessions, which fill the room left.
+    """Return the lines about the last session, and the less important lines about earlier sessions.
 
-    If the last session left nothing open, the one before it may have.
+    If the last session left nothing open, its lines give what an earlier session left open.
     """
     if not sessions:
         return [], []
@@ -218,8 +217,8 @@ def _session_lines(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[
     place = f"{_day(last):%Y-%m-%d %H:%M}, {count} ({short_session(summary.session_id)})"
     title_source = f" (title by {summary.title_by})" if summary.title_by else ""
     first = [f"{_SESSION[0]}: {place}: {shorten(summary.title, TITLE_LIMIT)}{title_source}"]
-    before = (open_points(sessions[at], chain(*sessions[:at])) for at in range(1, len(sessions)))
-    left_open = summary.left_open or next(filter(None, before), ())
+    earlier_points = (open_points(sessions[n], chain(*sessions[:n])) for n in range(1, len(sessions)))
+    left_open = summary.left_open or next(filter(None, earlier_points), ())
     outcome, open_text = fitting(summary.outcome, OUTCOME), fitting(left_open, LEFT_OPEN)
     for label, text in (("Outcome", outcome), ("Left open", open_text)):
         first += [f"{label}: {text}"] if text else []

@@ -14,9 +14,9 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.sentences import shorten
 
-TOKENS = 400  # for all facts together, by default
-LASTING = 0.6  # greatest share of the tokens for lasting facts; the newest facts get the rest
-LONGEST = 300  # characters of one fact
+TOKENS = 400  # default limit of all facts together
+LASTING = 0.6  # lasting facts get at most this share of the tokens; the newest facts get the rest
+LONGEST = 300  # most characters of one fact
 PREFERENCES = "mem_preference"  # the partition of preferences, which count as lasting
 
 
@@ -28,9 +28,9 @@ async def profile(
     max_tokens: int = TOKENS,
     filters: Filter | None = None,
 ) -> Profile:
-    """Choose facts of a project's scope and of the user; if `scope` is a tuple, only of these scopes.
+    """Choose facts from a project's scope and the user's; if `scope` is a tuple, only from its scopes.
 
-    `static` is ordered by importance, `recent` by date. `filters` are on metadata. The caller has committed
+    `static` is ordered by importance, `recent` by date. `filters` apply to metadata. The caller has committed
     everything.
     """
     scopes = search_scopes(None, scope) or ()

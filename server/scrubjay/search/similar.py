@@ -23,9 +23,9 @@ from scrubjay.store.store import Store
 from scrubjay.text.developer_words import gloss
 from scrubjay.text.likeness import Verdict, similarity, verdict
 
-PASSAGES = 10  # per search
-SHOWN = 3  # similar facts in an answer
-# Cosine below which no two facts say the same: of the pairs in tests/bench/pairs.tsv that do, the lowest has
+PASSAGES = 10  # most passages of each search
+SHOWN = 3  # most similar facts in an answer
+# Facts with a lower cosine do not say the same: of the pairs in tests/bench/pairs.tsv that do, the lowest has
 # .76.
 REPEATED = 0.6
 COMPARED = 500  # characters; only the beginning of a longer text is compared
@@ -44,7 +44,7 @@ class NearFact(NamedTuple):
 async def nearest_facts(store: Store, envelope: Envelope, embed: EmbedText) -> dict[str, NearFact]:
     """Find the facts nearest to a new one in words and in meaning, and all uncommitted ones, by id.
 
-    It may run concurrently with the write: words are searched while the vector is computed.
+    It may run concurrently with the write, and it searches by words while the vector is computed.
     """
     staged = _staged(store, envelope)  # first, because they may be committed during the search
     return {**staged, **await _nearest(store, _question_of(envelope), envelope.args["content"], embed)}
@@ -64,9 +64,10 @@ async def with_similar(
 
 
 async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText) -> list[Hit]:
-    """Find current facts of its scope that a fact repeats, contradicts, updates or resembles, in this order.
+    """Find the current facts that a fact repeats, contradicts, updates or resembles, in this order.
 
-    `reason` says which: known, contradict, update or similar. Returns at most `SHOWN`, without linked facts.
+    `reason` says which: known, contradict, update or similar. At most `SHOWN` facts are returned; they are of
+    the fact's scope, and not linked to it.
     """
     question = _question_about(fact, now)
     near = await _nearest(store, question, fact.content, embed)
@@ -75,10 +76,10 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 
 
 async def facts_repeated_by(store: Store, fact: Memory, vector: NDArray[np.float32]) -> tuple[str, ...]:
-    """Return the ids of older facts of its scope that a fact repeats in other words, except linked ones.
+    """Return the ids of older facts of the same scope that a fact repeats in other words, except linked ones.
 
-    Only facts near in meaning are compared, because an import brings 20,000 facts, and few of them
-    repeat another.
+    Only facts near in meaning are compared, because an import may bring 20,000 facts, and few of
+    them repeat another.
     """
     question = _question_about(fact, fact.updated_at)
     (dense,) = await search(store, question, by_vector(store, _ready(EncodedQuery(vector)), PASSAGES))

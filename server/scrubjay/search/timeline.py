@@ -29,18 +29,18 @@ from scrubjay.store.store import Store
 from scrubjay.text.dates import DAY, Period
 from scrubjay.text.time_asked import EPOCH, Event, PastSessions, name_in_days, time_asked
 
-MOST = 12  # hits, unless the request gives a number
-ROOM = 800  # tokens of the answer, unless the request gives a number
-SUMMARIES_ROOM = 250  # tokens of an answer that consists of sessions' summaries
-BRIEF = 150  # least characters of each summary shown; if there are too many sessions, some are left out
+MOST = 12  # most hits, unless the request gives a number
+ROOM = 800  # most tokens of the answer, unless the request gives a number
+SUMMARIES_ROOM = 250  # most tokens of an answer that consists of sessions' summaries
+BRIEF = 150  # each summary gets at least so many characters; if they are too many, some are left out
 QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the caller's
-NEAREST = 3  # sessions that answer a question about the time before something
-RECENT = 30 * DAY  # the period in which past sessions are first searched for
-READ = 20_000  # passages of a period that are read
-NAMING = 100  # passages that name an event that are read
+NEAREST = 3  # so many sessions answer a question about the time before something
+RECENT = 30 * DAY  # past sessions are first sought in this period before the question
+READ = 20_000  # most passages of a period that are read
+NAMING = 100  # most passages read that name an event
 WHOLE = 1.0 - 1e-9  # full coverage, allowing for rounding of the weights
-LIKELY = 0.5  # relevance from which a hit of the period is not compared with hits from anywhere
-NEARLY = 0.7  # otherwise, the least share of the best proof anywhere
+LIKELY = 0.5  # from this relevance on, a hit of the period is not compared with hits from anywhere
+NEARLY = 0.7  # otherwise, its proof must be at least this share of the best proof anywhere
 
 Key = tuple[str, str]  # a scope and a session, or the day of facts without one
 
@@ -61,11 +61,11 @@ class Span:
 
 
 async def span_asked(store: Store, question: Question) -> Span | None:
-    """Return the period that a question asks about; None if it names no period, or if only words can answer.
+    """Return the period that a question asks about; None if it names none, or if only words can answer.
 
     The last session is the newest whose last turn is older than `QUIET`, because a younger one may be the
-    caller's; if all are younger, it is the newest of all. The date of an event is that of the newest session
-    that mentions it at least half as much as the session that mentions it most.
+    caller's; if all are younger, it is the newest of all. An event is dated by the newest of the sessions
+    that mention it at least half as much as the session that mentions it most.
     """
     asked = time_asked(question.text, question.now)
     srcs = tuple(src for src in question.srcs if src != "chunk")
@@ -73,7 +73,7 @@ async def span_asked(store: Store, question: Question) -> Span | None:
         return None
     inside = replace(question, text=asked.rest) if asked.words else replace(question, srcs=srcs)
     if isinstance(asked.when, PastSessions):
-        return None if question.session_id else await _sessions(store, inside, asked.when, asked.words)
+        return None if question.session_id else await _past_sessions(store, inside, asked.when, asked.words)
     if isinstance(asked.when, Event):
         # "What did she feel after the race?" is answered by any mention of the race, at any time.
         is_limited = not (asked.words and asked.when.after)
@@ -88,14 +88,14 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 
     If every session has a summary and no size is requested, the answer consists of the summaries. If the
     records do not all fit, those shown are spread over the sessions, summaries first. `left_out` counts the
-    others. `measure` is that of `choosing`.
+    others. `measure` returns the characters of a hit.
     """
     entries = await _entries(store, span.question)
     matching = [entry for entry in entries if entry.src in span.question.srcs]
     if request.top_k is None and request.max_tokens is None and _is_summarised(entries):
         return await _summaries(store, span, [entry for entry in entries if entry.src == "summary"], measure)
-    limit, room = request.top_k or MOST, request.max_tokens or ROOM
-    room = 4 * (room - FRAME)
+    limit, max_tokens = request.top_k or MOST, request.max_tokens or ROOM
+    room = 4 * (max_tokens - FRAME)  # in characters
     shown = await _afforded(store, matching, limit, room, measure) if len(matching) <= limit else matching
     if len(shown) < len(matching) or len(matching) > limit:
         groups = _sessions_of(entries)
@@ -105,7 +105,7 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
     shown.sort(key=lambda entry: started_at[entry.id] if entry.src == "summary" else entry.dated_at)
     if not shown:
         return no_hits(span.period)
-    whole = {"top_k": len(shown), "max_tokens": request.max_tokens or ROOM, "prev_turns": 0, "next_turns": 0}
+    whole = {"top_k": len(shown), "max_tokens": max_tokens, "prev_turns": 0, "next_turns": 0}
     whole_request = request.model_copy(update=whole)
     selector = Selector(store, whole_request, span.question, False, False, "strong", measure)
     hits = await selector.select(await _same_score(store, span.question, shown))
@@ -115,9 +115,9 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 
 def _is_summarised(entries: Sequence[PassageRow]) -> bool:
     """Return True if there is more than one turn, and each session has a summary."""
-    turns = [_session_or_day(entry) for entry in entries if entry.src == "turn"]
+    turn_keys = [_session_or_day(entry) for entry in entries if entry.src == "turn"]
     summarised = {_session_or_day(entry) for entry in entries if entry.src == "summary"}
-    return len(turns) > 1 and set(turns) <= summarised
+    return len(turn_keys) > 1 and set(turn_keys) <= summarised
 
 
 async def _summaries(
@@ -150,10 +150,10 @@ async def _summaries(
 async def retrieve_in_time(
     store: Store, question: Question, span: Span, embed: Embed
 ) -> tuple[Question, Ranking]:
-    """Rank records from within a period, or from anywhere if those are much more likely.
+    """Rank the records of a period, or records from anywhere if those are much likelier to answer.
 
-    The time before something is often mentioned later, so there the period must be at least as likely.
-    Otherwise, what is likely within its period is not compared with anything.
+    What happened before an event is often told later, so a period without a beginning needs at least as much
+    proof as records from anywhere. Any other period with a likely record is not compared with them.
     """
     inside = await retrieve(store, span.question, embed)
     best, proof = float(inside.relevance.max(initial=0.0)), inside.grounds.verdict.get("proof", 0.0)
@@ -161,8 +161,8 @@ async def retrieve_in_time(
     if is_found and best >= LIKELY and not span.backwards:
         return span.question, inside
     anywhere = await retrieve(store, question, embed)
-    needed_proof = anywhere.grounds.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
-    return (span.question, inside) if is_found and proof >= needed_proof else (question, anywhere)
+    least_proof = anywhere.grounds.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
+    return (span.question, inside) if is_found and proof >= least_proof else (question, anywhere)
 
 
 def period_searched(question: Question) -> str | None:
@@ -181,13 +181,16 @@ def _within(question: Question, start: datetime, end: datetime) -> Question:
     return replace(question, since=since, until=until)
 
 
-async def _sessions(store: Store, question: Question, past: PastSessions, words: tuple[str, ...]) -> Span:
+async def _past_sessions(
+    store: Store, question: Question, past: PastSessions, words: tuple[str, ...]
+) -> Span:
     turns = replace(question, srcs=("turn",), until=question.until or question.now)
     needed = past.back + past.count
     recent = _sessions_of(await _entries(store, _within(turns, question.now - RECENT, question.now)))
     sessions = recent if len(recent) > needed else _sessions_of(await _entries(store, turns))
     sessions.sort(key=lambda session: session[-1].dated_at)
-    finished = [each for each in sessions if each[-1].dated_at <= micros(question.now - QUIET)] or sessions
+    last_quiet = micros(question.now - QUIET)
+    finished = [session for session in sessions if session[-1].dated_at <= last_quiet] or sessions
     end = len(finished) - past.back + 1
     chosen = finished[max(0, end - past.count) : max(0, end)]
     name = "the last session" if past.back == 1 else f"the session {past.back} sessions ago"
@@ -210,16 +213,19 @@ async def _around_event(
     narrowed = replace(question, text=event.words, srcs=("memory", "turn"))
     (mentions,) = await search(store, narrowed, by_words(store, event.words, NAMING))
     covered = coverage(event.words, [passage.text for passage, _ in mentions])
-    before = micros(question.now - QUIET)
+    last_quiet = micros(question.now - QUIET)
     by_session: dict[Key, list[tuple[PassageRow, float]]] = {}
     for (passage, score), share in zip(mentions, covered.tolist(), strict=True):
-        if share > WHOLE and passage.dated_at <= before:
+        if share > WHOLE and passage.dated_at <= last_quiet:
             by_session.setdefault(_session_or_day(passage), []).append((passage, score))
     if not by_session:
         return None
     greatest = max(sum(score for _, score in entries) for entries in by_session.values())
-    often = (entries for entries in by_session.values() if 2 * sum(score for _, score in entries) >= greatest)
-    dates = max([passage.dated_at for passage, _ in entries] for entries in often)
+    frequent = (
+        entries for entries in by_session.values() if 2 * sum(score for _, score in entries) >= greatest
+    )
+    # Lists compare by their first date, so this is the newest session.
+    dates = max([passage.dated_at for passage, _ in entries] for entries in frequent)
     date = moment(min(dates)).astimezone(question.now.tzinfo)
     if event.after:
         return Span(_within(question, date, question.now), name_in_days(date, question.now), words)
@@ -250,7 +256,7 @@ def _session_or_day(entry: PassageRow) -> Key:
 
 
 def _alternating(groups: Sequence[Sequence[PassageRow]]) -> list[PassageRow]:
-    """Order entries so that the first are spread over all groups: of each its summaries, then its ends."""
+    """Order entries so that the first ones come from all groups: their summaries, then their ends."""
     orders = []
     for group in groups:
         turns = [entry for entry in group if entry.src != "summary"]
@@ -262,7 +268,7 @@ def _alternating(groups: Sequence[Sequence[PassageRow]]) -> list[PassageRow]:
 
 
 def _spread(count: int) -> Iterator[int]:
-    """Yield positions 0 to `count` - 1 so that each is far from those before: the ends, then middles.
+    """Yield positions 0 to `count` - 1 so that each is far from the earlier ones: the ends, then middles.
 
     >>> list(_spread(5))
     [0, 4, 2, 1, 3]
@@ -306,7 +312,7 @@ async def _records(store: Store, entries: Sequence[PassageRow]) -> Mapping[str, 
 
 
 async def _same_score(store: Store, question: Question, entries: Sequence[PassageRow]) -> ScoredCandidates:
-    """Lay entries out as candidates in their order; a turn without a best passage is shown whole."""
+    """Lay out entries as candidates in their order, all with the score 1 and turns without a best passage."""
     turns = ((entry.scope, entry.session_id or "") for entry in entries if entry.src == "turn")
     sessions = await store.sessions.of(turns)
     laid = lay_out(
@@ -317,6 +323,7 @@ async def _same_score(store: Store, question: Question, entries: Sequence[Passag
         speaker=None,
         with_neighbours=False,
     )
+    # A turn without a best passage is shown whole.
     whole = [None if row is None or row.src == "turn" else row for row in laid.passages]
     at = {record_id: position for position, record_id in enumerate(laid.ids)}
     order = np.array([at[each.record_id] for each in entries if each.record_id in at], dtype=np.int64)

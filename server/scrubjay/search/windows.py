@@ -17,7 +17,7 @@ _COLUMNS = ["id", "scope", "session_id", "turn", "partition_id"]
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of records by id, nearest first: ids of turns, or of facts if no turn was recorded."""
+    """The windows of records by id, nearest first: ids of turns, or facts if no turn was recorded."""
 
     turns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: Mapping[str, Sequence[Memory]] = field(default_factory=dict)
@@ -35,8 +35,8 @@ async def windows(
     """Find the windows of the turns in `rows`, and of the facts that name their turn.
 
     A window has `before` and `after` turns of the same scope and session. If the turn of a fact was not
-    recorded, the facts of its session and partition replace turns, ordered by the turns that they name; those
-    of the same turn are included.
+    recorded, the facts of its session and partition replace turns, ordered by the turns that they name; other
+    facts of the same turn are included.
     """
     turns = [row for row in rows if row.src == "turn" and row.session_id is not None]
     with_turn = [fact for fact in facts if fact.session_id is not None and fact.turn is not None]
@@ -94,9 +94,9 @@ async def _facts_around(
 
 
 async def _facts_of_sessions(store: Store, question: Question, facts: Iterable[Memory]) -> list[Memory]:
-    """Read the latest versions of all facts that name a turn in the sessions of these facts, only `_COLUMNS`.
+    """Read `_COLUMNS` of the latest versions of all facts that name a turn in the sessions of these facts.
 
-    The caller of the search has committed everything, so the table has all of them.
+    The caller of the search has committed everything, so the table has all facts.
     """
     visible = conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(question.as_of or question.now))
     where = conditions.both(

@@ -162,8 +162,8 @@ NOT_FORGOTTEN = missing("forgotten_at")
 NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
 A_COMMIT = equal("type", COMMIT)
-NOT_A_COMMIT = differs("type", COMMIT)  # of documents
-NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which repeats its turns
+NOT_A_COMMIT = differs("type", COMMIT)  # a condition on documents
+NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # the summary of a session repeats its turns
 
 
 def unexpired(now: datetime) -> Where:

@@ -53,7 +53,7 @@ class Connection:
             await self.notes.write(INDEX, dump_note(self.note))
 
     async def set_complete(self, complete: bool, begun: int) -> None:
-        """Record in the note if the index has all records, unless the index was restarted since `begun`."""
+        """Record in the note if the index has all records, unless `restarts` has changed from `begun`."""
         async with self.lock:
             if begun == self.restarts:
                 await self.write_note(replace(self.note, complete=complete))
@@ -64,7 +64,7 @@ class Connection:
         return [self.note] if self.building is None else [self.note, self.building]
 
     async def begin_generation(self, note: IndexNote) -> None:
-        """Begin to build a new generation of passages; from now on, every write goes into both."""
+        """Begin to build a new generation of passages; every later write goes into both generations."""
         async with self.lock:
             self.building = None
             await self.notes.remove(BUILDING)

@@ -22,9 +22,9 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
 KINDS: tuple[type, ...] = (Memory, Turn)
-MAX_TURNS = 200_000  # turns read to list the sessions: 60 MB at most
+MAX_TURNS = 200_000  # most turns read to list the sessions; they take 60 MB
 _HOUR = 3_600_000_000  # microseconds
-# Of these kinds, only matching records are counted.
+# Of these kinds, only the records that meet the condition are counted.
 _COUNTED: dict[type, Where] = {Turn: conditions.missing("purged_at"), Memory: conditions.NOT_A_SUMMARY}
 
 
@@ -112,7 +112,7 @@ class TurnTimes:
         """Return the number of turns on each day of this time zone, by ISO 8601 date."""
         hours = pc.value_counts(pc.divide(self.rows["started_at"], _HOUR)).to_pylist()
         days: Counter[str] = Counter()
-        for row in hours:  # few, and a day begins on the hour in nearly every zone
+        for row in hours:  # there are few hours, and in nearly every zone a day begins on the hour
             days[moment(row["values"] * _HOUR).astimezone(zone).date().isoformat()] += row["counts"]
         return dict(sorted(days.items()))
 

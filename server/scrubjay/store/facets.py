@@ -9,8 +9,8 @@ on metadata is a search in plain text:
     \\0#name\\0:number\\0      a number, or a text that is one
 
 A field with a name begins with a mark, and one with a value begins with a colon, so they cannot be confused.
-LanceDB's JSON functions refuse rows whose value is of another type. A filter by a list of 5,000 matching ids
-costs a search 100 ms; this costs 2.
+LanceDB's JSON functions refuse rows whose value is of another type. A list of 5,000 matching ids as a filter
+costs a search 100 ms; a condition on this column costs 2.
 """
 
 from collections.abc import Iterator, Mapping

@@ -17,7 +17,7 @@ _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]{0,200}) \(os error \d+\)")
 
 
 def is_of_store(error: Exception) -> bool:
-    """Return True if LanceDB or the disk may have raised this; two of the types are always our own bugs."""
+    """Return True if LanceDB or the disk may have raised this error; some types are always bugs of ours."""
     is_our_bug = isinstance(error, RecursionError | UnicodeEncodeError)
     return isinstance(error, RuntimeError | ValueError | OSError) and not is_our_bug
 

@@ -69,7 +69,7 @@ class FileNotes:
             return read_whole(path).decode("utf-8", "replace")
         except FileNotFoundError:
             return None
-        except ValueError:  # too long for a note, so it is damaged
+        except ValueError:  # the file is too long for a note, so it is damaged
             return ""
 
 
@@ -98,7 +98,7 @@ class TableNotes:
         await self.table.delete(conditions.equal("id", name))
 
     async def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Write `after` if the current text is `before` (None: missing); return True if it was."""
+        """Write `after` if the current text is `before` (None: missing); return True if it was written."""
         if before is None:
             merge = self.table.merge_insert("id").when_not_matched_insert_all()
             inserted: int = (await merge.execute(_row(name, after))).num_inserted_rows

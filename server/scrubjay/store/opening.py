@@ -45,7 +45,7 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
 
 
 async def has_vectors(path: str) -> bool:
-    """Return True if a store in a folder has vectors, which make the width of the model known."""
+    """Return True if a store in a folder has vectors, so that opening it need not wait for a model."""
     if is_shared(path):
         return False
     with suppress(OSError, StoreError, UnreadableNote):
@@ -79,11 +79,11 @@ async def open_store(path: str, *, dim: int | None) -> Store:
 async def open_to_write(path: str, notes: Notes, note: IndexNote) -> tuple[IndexNote, Tables]:
     """Open the tables and add what they lack; return the note, which this may change, and the tables."""
 
-    async def outdated() -> None:
+    async def mark_passages() -> None:
         nonlocal note
         note = await mark_outdated(notes, note)
 
-    tables = await open_tables(path, note.passages, note.dim, outdated=outdated)
+    tables = await open_tables(path, note.passages, note.dim, outdated=mark_passages)
     return note, tables
 
 

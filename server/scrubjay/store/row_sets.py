@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from scrubjay.store.schema import read_batches
 
-# Row ids in one batch. Rows are read in batches of 512, because they are long. In batches of that size,
-# 30,000 row ids took 7 to 15 ms, five times in the first search after a write. Now they take 1 ms.
+# Row ids in one batch. Whole rows are long and are read in batches of 512. In batches of that size, 30,000
+# row ids took 7 to 15 ms, five times in the first search after a write; in batches of this size, 1 ms.
 _BATCH = 65_536
 
 
@@ -25,8 +25,8 @@ def among(row_ids: NDArray[np.uint64], ascending: NDArray[np.uint64]) -> NDArray
     """Return a mask of the row ids that are in an ascending array; numpy's `isin` takes 50 ms for 30,000."""
     if not len(ascending):
         return np.zeros(len(row_ids), dtype=bool)
-    at = np.searchsorted(ascending, row_ids).clip(max=len(ascending) - 1)
-    mask: NDArray[np.bool_] = ascending[at] == row_ids
+    positions = np.searchsorted(ascending, row_ids).clip(max=len(ascending) - 1)
+    mask: NDArray[np.bool_] = ascending[positions] == row_ids
     return mask
 
 
@@ -67,4 +67,6 @@ def rows_at(rows: pa.Table, places: NDArray[np.int64]) -> pa.Table:
 
 def rows_of(table: pa.Table, places: Mapping[str, Sequence[int]], keys: Iterable[str]) -> pa.Table:
     """Return the rows of a table at the places of these keys."""
-    return rows_at(table, np.fromiter((at for each in keys for at in places.get(each, ())), dtype=np.int64))
+    return rows_at(
+        table, np.fromiter((place for key in keys for place in places.get(key, ())), dtype=np.int64)
+    )

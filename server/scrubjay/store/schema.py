@@ -94,7 +94,7 @@ def to_table(
 ) -> pa.Table:
     """Return rows of one model as an Arrow table of exactly `schema`.
 
-    `vectors` fills the vector column: one of shape (dim,), or None, per row.
+    `vectors` fills the vector column: for each row, a vector of shape (dim,) or None.
     """
     columns = []
     for field in schema:
@@ -117,7 +117,7 @@ def from_table(model: type[R], table: pa.Table) -> list[R]:
     for name, decode in decoders:
         column = table.column(name)
         values: Iterable[Any] = column.to_pylist()
-        is_empty = column.null_count == len(column)  # as most columns of instants are
+        is_empty = column.null_count == len(column)  # most columns of instants are empty
         if decode and not is_empty:
             values = [None if value is None else decode(value) for value in values]
         columns.append(values)

@@ -15,7 +15,7 @@ from scrubjay.models.records import Turn
 from scrubjay.store.schema import micros
 
 CAPACITY = 4_000  # sessions, of about 20 turns each: some 20 MB
-# The columns of a turn that make its place.
+# The columns from which a turn's place is made.
 COLUMNS = ("scope", "session_id", "started_at", "turn", "id", "role", "forgotten_at")
 
 Key = tuple[str, str]  # (scope, session_id)
@@ -71,7 +71,7 @@ class Sessions:
             places = await self._fetch(missing)
             fetched = {key: _ordered(places.get(key, ())) for key in missing}
             sessions |= fetched
-            if writes == self._writes:  # else there was a write meanwhile: do not cache the result
+            if writes == self._writes:  # after a write during the read, the result is not cached
                 self._cache.update(fetched)
         for key in keys:
             if key in self._cache:
@@ -84,7 +84,7 @@ class Sessions:
         """Add a turn to this session, or replace it, after it was written."""
         self._writes += 1
         if session := self._cache.get(key):
-            self._cache[key] = _ordered([*(each for each in session.places if each.id != place.id), place])
+            self._cache[key] = _ordered([*(other for other in session.places if other.id != place.id), place])
 
 
 def place_of(turn: Turn) -> Place:

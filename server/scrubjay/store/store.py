@@ -67,7 +67,7 @@ class Store(Connection):
         self.readers = 0  # snapshots that read older versions; while one is open, no version is removed
         self.filling = False  # True while a task fills the index from the records
         self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
-        # A table, its version, and whether each set of scopes has documents in it.
+        # A table, its version, and if each set of scopes has documents in it.
         self._has_documents: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
         self._staged, self._committing = Staged(), Staged()
 
@@ -169,9 +169,9 @@ class Store(Connection):
     async def _write_index(self, table: AsyncTable, note: IndexNote, staged: Staged, put: Put) -> None:
         passages = staged.passages()
         if rewritten := staged.rewritten():
-            old = conditions.one_of("record_id", rewritten)
-            new = conditions.one_of("id", (passage.id for passage in passages))
-            await table.delete(conditions.both(old, conditions.negation(new)))
+            is_rewritten = conditions.one_of("record_id", rewritten)
+            is_kept = conditions.one_of("id", (passage.id for passage in passages))
+            await table.delete(conditions.both(is_rewritten, conditions.negation(is_kept)))
         if passages:
             ids = [passage.id for passage in passages]
             embeddings = await stored_embeddings(table, ids) if rewritten else {}
@@ -208,13 +208,14 @@ class Store(Connection):
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
     ) -> dict[str, T]:
-        """Return records by id, staged ones first; unknown ids are left out.
+        """Return records by id, in their staged version if they have one; unknown ids are left out.
 
         For committed records, only `columns` and the id are read; by default all columns.
         """
         wanted = list(dict.fromkeys(ids))
-        records = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
-        if missing := [each for each in wanted if each not in records]:
+        staged = ((record_id, self._staged_record(record_id)) for record_id in wanted)
+        records = {record_id: row for record_id, row in staged if isinstance(row, kind)}
+        if missing := [record_id for record_id in wanted if record_id not in records]:
             table, cache = self._table(kind)
             committed = await cache.get(table, missing) if cache and columns is None else None
             if committed is None:
@@ -232,14 +233,16 @@ class Store(Connection):
             return list(keys)
         keys, staged = list(keys), {getattr(row, _KEYS[kind]) for row in self.staged(kind)}
         existing = staged | await self._known_keys[kind].among(self.tables.of(TABLE_OF[kind]), keys)
-        return [each for each in keys if each in existing]
+        return [key for key in keys if key in existing]
 
     async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the time when each of these facts was last recalled, in microseconds since 1970, by id."""
         wanted = dict.fromkeys(ids)
-        staged = ((each, self._staged_record(each)) for each in wanted)
-        times = {each: micros(row.last_accessed_at) for each, row in staged if isinstance(row, Memory)}
-        if missing := [each for each in wanted if each not in times]:
+        staged = ((record_id, self._staged_record(record_id)) for record_id in wanted)
+        times = {
+            record_id: micros(row.last_accessed_at) for record_id, row in staged if isinstance(row, Memory)
+        }
+        if missing := [record_id for record_id in wanted if record_id not in times]:
             rows = await self._columns(Memory, missing, ["id", "last_accessed_at"])
             pairs = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)
             times.update((record_id, at) for record_id, at in pairs if at is not None)
@@ -295,7 +298,7 @@ class Store(Connection):
     ) -> list[T]:
         """Return matching records in their latest version, staged or committed.
 
-        `matches` tests a record for the condition that `where` tests on a row, and uses the same `columns`.
+        `matches` tests on a record what `where` tests on a row, and it uses no other columns than `columns`.
         """
         staged = self.staged(kind)  # read before the disk, because a commit in between could hide one
         rows = {row.id: row for row in await self.select(kind, where, columns=columns)}
@@ -388,7 +391,7 @@ class Store(Connection):
         """Return those of the records that have a passage without a vector, staged or committed."""
         staged_records = self._committing.without_vectors() | self._staged.without_vectors()
         ids = set(record_ids)
-        unembedded = {each for each in ids if staged_records.get(each)}
+        unembedded = {record_id for record_id in ids if staged_records.get(record_id)}
         if committed := ids - staged_records.keys():
             where = conditions.both(conditions.one_of("record_id", committed), conditions.NO_VECTOR)
             unembedded.update(
@@ -404,7 +407,8 @@ class Store(Connection):
     ) -> bool:
         """Store the vectors of passages and the codes of their tokens, by id; unknown ids are ignored.
 
-        Staged passages get theirs when they are committed. Return True if committed rows had to be rewritten.
+        Staged passages are stored with their vectors when they are committed. Return True if committed rows
+        had to be rewritten.
         """
         codes = codes or {}
         embeddings = {
@@ -422,7 +426,7 @@ class Store(Connection):
     ) -> None:
         """Rebuild the passages of these records, without staging; unchanged ones keep their vectors.
 
-        Write them into the generation being built, else into the one that is searched. The
+        Write them into the generation being built or, without one, into the one that is searched. The
         lock is held throughout, so that no newer version of a record is committed between reading it and
         writing its passages.
         """

@@ -49,14 +49,14 @@ class WriteLock(asyncio.Lock):
 class OwnTable(AsyncTable):
     """A table that only this process writes.
 
-    The version is read from LanceDB only if the lock is held, or was held since the last time. A search needs
+    The version is read from LanceDB only if the lock is held, or was held since the last read. A search needs
     the version nine times, and each read takes .3 ms of processor time and a change of threads.
     """
 
     def __init__(self, table: AsyncTable, lock: WriteLock) -> None:
         super().__init__(table._inner)
         self._lock, self._version = lock, 0
-        self._releases = -1  # of the lock, when the version was read
+        self._releases = -1  # releases of the lock when the version was read
 
     async def version(self) -> int:
         """Return the number of the newest version."""
@@ -89,7 +89,7 @@ _BUCKET_OPTIONS = {
     "connect_timeout": "5s",
     "request_timeout": "60s",
 }
-# Bytes. With 30,000 passages, four times as much was no faster, and half was slower.
+# Sizes in bytes. With 30,000 passages, four times as much was no faster, and half was slower.
 _INDEX_CACHE, _METADATA_CACHE = 16 << 20, 8 << 20
 # A search of the vector index reads the codes of many passages, one byte per dimension. If they fit into the
 # cache, a search of 100,000 passages takes 11 ms less.
@@ -263,7 +263,7 @@ async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> As
 async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
     """Drop every table of passages whose name is not in `wanted`; return the names of the dropped tables.
 
-    They are earlier generations, or incomplete ones that a killed engine left.
+    These tables are earlier generations, or incomplete ones that a killed engine left.
     """
     database = await connect(path)
     names = (await database.list_tables()).tables
@@ -346,7 +346,8 @@ def _indexes(name: str, schema: pa.Schema) -> dict[str, Index]:
 async def _add_indexes(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
     """Add a table's primary key and the indexes that it lacks.
 
-    It may be new, an older Scrubjay may not have indexed a column, or its creation may have been interrupted.
+    The table may be new, an older Scrubjay may not have indexed a column, or creating the table may have been
+    interrupted.
     """
     if not (await table.schema()).field("id").metadata:
         await table.set_unenforced_primary_key("id")
@@ -371,7 +372,7 @@ async def open_or_create(
 ) -> AsyncTable:
     """Open the table with that name, or create it with `id` as its key.
 
-    `exist_ok` is not used, because of two racing calls, one would overwrite the other's rows.
+    `exist_ok` is not used, because with it one of two racing calls would overwrite the other's rows.
     """
     if (table := await open_if_exists(database, name)) is not None:
         return table

@@ -1,4 +1,4 @@
-"""A cache of the ties of the passages, which show what passages name the same things."""
+"""A cache of the passages' ties: words that show which passages name the same things."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from scrubjay.store.row_sets import among, shared_beginning
 
 
 class TieCache:
-    """An index of the column `tied` of a table in memory: which rows have which words (ties).
+    """An index, in memory, of a table's column `tied`: which rows have which words (ties).
 
     A look-up takes less than a millisecond; LanceDB's index of that column takes 5 to 8 ms on each core.
     """
@@ -20,8 +20,9 @@ class TieCache:
     def __init__(self, whole: TableCache) -> None:
         self._whole = whole
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of the indexed rows
-        self._words: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending, once per row with the word
-        self._places: NDArray[np.uint32] = np.empty(0, np.uint32)  # of the rows with these words
+        # Ascending; a word of several rows is repeated.
+        self._words: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._places: NDArray[np.uint32] = np.empty(0, np.uint32)  # the row of each word, counted from 0
         self._counts: NDArray[np.uint16] = np.empty(0, np.uint16)  # number of ties of each row
         self._tied_rows, self._average = 0, 1.0  # number of rows with ties, and their average number of ties
 
@@ -31,8 +32,7 @@ class TieCache:
         """Return the `matching` rows that have one of the words, with their scores, best first.
 
         Scores are BM25 (k1 1.2, b 0.75), as in LanceDB's index: rows that share more and rarer words, and
-        have few others, come first. Return None if the table is not in
-        memory.
+        have few others, come first. Return None if the table is not in memory.
         """
         if (rows := await self._whole.current(table)) is None:
             return None
@@ -54,6 +54,7 @@ class TieCache:
         return self._row_ids[places[best]], scores[best]
 
     def _update(self, tied: pa.ChunkedArray, row_ids: NDArray[np.uint64]) -> None:
+        """Keep the rows before the first change of the table, and index the rows after it."""
         unchanged = shared_beginning(self._row_ids, row_ids)
         if unchanged < len(self._row_ids):
             remaining = self._places < unchanged
@@ -67,10 +68,12 @@ class TieCache:
         words = _tie_numbers(" ".join(added))
         order = np.argsort(words, kind="stable")
         places = np.repeat(np.arange(unchanged, len(row_ids), dtype=np.uint32), counts)[order]
-        at = np.searchsorted(self._words, words[order], "right")  # after the same words of earlier rows
+        insert_at = np.searchsorted(
+            self._words, words[order], "right"
+        )  # after the same words of earlier rows
         self._words, self._places = (
-            np.insert(self._words, at, words[order]),
-            np.insert(self._places, at, places),
+            np.insert(self._words, insert_at, words[order]),
+            np.insert(self._places, insert_at, places),
         )
         self._counts, self._row_ids = np.concatenate([self._counts, counts]), row_ids
         self._tied_rows = int(np.count_nonzero(self._counts))
@@ -78,5 +81,5 @@ class TieCache:
 
 
 def _tie_numbers(words: str) -> NDArray[np.uint64]:
-    """Return ties, words of 16 hexadecimal digits each, as numbers."""
+    """Convert ties, which are words of 16 hexadecimal digits, to numbers."""
     return np.frombuffer(bytes.fromhex(words), ">u8").astype(np.uint64)

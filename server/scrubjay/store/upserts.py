@@ -1,4 +1,4 @@
-"""Writes rows that may already exist, always whole rows.
+"""Writes rows that may already exist, and always writes whole rows.
 
 An upsert of only some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000
 passages. Reading the rows first and writing them whole takes 25 MB and 33 ms.
@@ -30,15 +30,15 @@ async def append(table: AsyncTable, rows: pa.Table) -> None:
 
 
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
-    """Insert rows, or replace those with the same id."""
+    """Insert rows; a row replaces the stored one with the same id."""
     merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-    # LanceDB treats a missing vector as bad; here it is intended
+    # LanceDB treats a missing vector as an error, but a passage may wait for its vector
     await merge.execute(rows, on_bad_vectors="null")
 
 
 def passage_rows(passages: Sequence[Passage], dim: int, embeddings: Mapping[str, Embedding]) -> pa.Table:
     """Return passages as rows, with the embeddings of those that have one."""
-    vectors = [embeddings[each.id].vector if each.id in embeddings else None for each in passages]
+    vectors = [embeddings[passage.id].vector if passage.id in embeddings else None for passage in passages]
     rows = [
         passage.model_copy(update={"space_id": embedding.space_id, "token_vectors": embedding.token_vectors})
         if (embedding := embeddings.get(passage.id))
@@ -59,8 +59,8 @@ async def put_vectors(table: AsyncTable, embeddings: Mapping[str, Embedding]) ->
     rows = await read_table(table.query().where(conditions.one_of("id", embeddings)))
     if not len(rows):
         return
-    new = [embeddings[passage_id] for passage_id in rows["id"].to_pylist()]
-    columns = {name: [getattr(each, name) for each in new] for name in Embedding._fields}
+    row_embeddings = [embeddings[passage_id] for passage_id in rows["id"].to_pylist()]
+    columns = {name: [getattr(embedding, name) for embedding in row_embeddings] for name in Embedding._fields}
     await _replace_columns(table, rows, columns)
 
 
@@ -70,10 +70,12 @@ async def put_counts(table: AsyncTable, counts: Mapping[str, AccessCount]) -> No
     if not len(rows):
         return
     added = [counts[record_id] for record_id in rows["id"].to_pylist()]
-    times, lasts = rows["access_count"].to_pylist(), rows["last_accessed_at"].to_pylist()
+    times, last_times = rows["access_count"].to_pylist(), rows["last_accessed_at"].to_pylist()
     columns = {
         "access_count": [(old or 0) + new.times for old, new in zip(times, added, strict=True)],
-        "last_accessed_at": [max(old or 0, micros(new.last)) for old, new in zip(lasts, added, strict=True)],
+        "last_accessed_at": [
+            max(old or 0, micros(new.last)) for old, new in zip(last_times, added, strict=True)
+        ],
     }
     await _replace_columns(table, rows, columns)
 

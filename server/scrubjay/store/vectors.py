@@ -17,7 +17,8 @@ from scrubjay.store.schema import VECTOR, read_batches
 
 _MAX_CONDITIONS = 8  # conditions whose matching rows are cached
 _AT_ONCE = 1_024  # vectors multiplied at once, so that they fit into a processor's cache
-_MAX_IN_LOOP = 8_192  # up to so many vectors are compared without a thread, whose start takes as long
+# At most so many vectors are compared in the event loop, because starting a thread takes as long.
+_MAX_IN_LOOP = 8_192
 
 
 class Vectors(NamedTuple):
@@ -25,7 +26,7 @@ class Vectors(NamedTuple):
 
     row_ids: NDArray[np.uint64]  # ascending
     codes: NDArray[np.int8]
-    steps: NDArray[np.float32]  # the number that a code of 1 stands for; 0: no vector
+    steps: NDArray[np.float32]  # the number that a code of 1 stands for; 0 if there is no vector
     dates: NDArray[np.int64]  # microseconds since 1970
 
     def at(self, places: NDArray[Any]) -> "Vectors":
@@ -41,8 +42,8 @@ _NO_VECTORS = Vectors(
 class VectorCache:
     """The vectors that searches ask for, stored as one byte per number and compared one by one.
 
-    A search takes 4 ms of processor time for 30,000 vectors of 384 numbers; LanceDB's index takes 12 to 17. A
-    cosine is off by less than .002. Tables with more than `most` rows are not cached.
+    A search takes 4 ms of processor time for 30,000 vectors of 384 numbers; LanceDB's index takes 12 to
+    17 ms. A cosine is off by less than 0.002. Tables with more than `most` rows are not cached.
     """
 
     def __init__(self, most: int) -> None:
@@ -56,7 +57,7 @@ class VectorCache:
     async def nearest(
         self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, dates: Dates = EVER
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
-        """Return the row ids and cosines of the vectors nearest to a unit vector, among matching rows.
+        """Return the row ids and cosines of the matching rows whose vectors are nearest to a unit vector.
 
         Return None if the table has too many rows.
         """
@@ -85,14 +86,20 @@ class VectorCache:
             return None if places is None else self._rows.row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
-        """Read again what searches used of this cache or `before`, of an older handle, since last time."""
+        """Read the rows of every condition that searches of `before` used since its last warming.
+
+        `before` is this cache, or that of an older handle of the table.
+        """
         used, before._used = before._used, {}
         async with self._lock:
             for where in used:
                 await self._places(table, where)
 
     async def _matching_places(self, table: AsyncTable, where: str, dates: Dates) -> NDArray[np.int64] | None:
-        """Return the places of matching rows in a period; for 100,000 rows, LanceDB would take 20 ms."""
+        """Return the places of the matching rows in a period.
+
+        LanceDB would take 20 ms to compare the dates of 100,000 rows.
+        """
         if len(self._used) < _MAX_CONDITIONS:
             self._used[where] = None
         places = await self._places(table, where)
@@ -105,7 +112,7 @@ class VectorCache:
     async def _places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
         """Return the places of matching rows, reading their vectors where they are not cached yet."""
         for _ in range(TRIES):
-            # Before reading the rows, so that anything committed meanwhile is read next time.
+            # The version is read before the rows, so that rows committed meanwhile are read next time.
             if (version := await table.version()) != self._version:
                 self._fits = await table.count_rows() <= self._most
                 self._matching, self._version = {}, version
@@ -114,13 +121,13 @@ class VectorCache:
             if (places := self._matching.get(where)) is not None:
                 return places
             wanted = await row_sets.row_ids(table.query().where(where))
-            new = wanted[~among(wanted, self._rows.row_ids)]
-            if len(new) > MANY:
+            missing = wanted[~among(wanted, self._rows.row_ids)]
+            if len(missing) > MANY:
                 existing = among(self._rows.row_ids, await row_sets.row_ids(table.query()))
                 self._rows, self._matching = self._rows.at(existing), {}  # removing rows moved the others
-                await self._add(table.query().where(where), new)
-            elif len(new):
-                await self._add(table.take_row_ids(new.tolist()), new)
+                await self._add(table.query().where(where), missing)
+            elif len(missing):
+                await self._add(table.take_row_ids(missing.tolist()), missing)
             is_cached = among(wanted, self._rows.row_ids)
             if is_cached.all():  # otherwise a row moved between the two reads
                 break
@@ -158,7 +165,7 @@ def _encode(batch: pa.RecordBatch) -> Vectors:
 def _nearest(
     rows: Vectors, places: NDArray[np.int64], vector: NDArray[np.float32], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the places of the nearest vectors and their cosines; of equal ones, the earliest first."""
+    """Return the places of the nearest vectors and their cosines; equal cosines keep the order of places."""
     steps = rows.steps[places]
     cosines = _products(rows.codes, places, vector) * steps
     cosines[steps == 0] = -np.inf
@@ -176,6 +183,6 @@ def _products(
     are_adjacent = len(places) > 0 and places[-1] - places[0] + 1 == len(places)
     for start in range(0, len(places), _AT_ONCE):
         end = min(start + _AT_ONCE, len(places))
-        at = slice(places[start], places[end - 1] + 1) if are_adjacent else places[start:end]
-        np.dot(codes[at].astype(np.float32), vector, out=values[start:end])
+        piece = slice(places[start], places[end - 1] + 1) if are_adjacent else places[start:end]
+        np.dot(codes[piece].astype(np.float32), vector, out=values[start:end])
     return values

@@ -12,9 +12,9 @@ from scrubjay.text.developer_words import gloss
 from scrubjay.text.tables import filled, listed, table
 
 AnswerKind = str  # the name of a kind in `answer_kinds.toml`
-_NEAR = 40  # characters around an answer in which the question's words count most; 24 to 90 is a plateau
-_BY_NEARNESS = 0.5  # share of nearby words in a sentence's score; 0.3 to 0.5 is a plateau
-_NEIGHBOUR = 0.6  # weight of a word in the sentence before or after; 0.3 to 0.9 is a plateau
+_NEAR = 40  # characters around an answer in which the question's words count most; 24 to 90 do equally well
+_BY_NEARNESS = 0.5  # weight of nearby words in a sentence's score; 0.3 to 0.5 do equally well
+_NEIGHBOUR = 0.6  # weight of a word in the sentence before or after; 0.3 to 0.9 do equally well
 
 
 class _Kind(NamedTuple):
@@ -31,7 +31,7 @@ class _Kind(NamedTuple):
     cased: bool
 
 
-def _read() -> tuple[dict[AnswerKind, _Kind], re.Pattern[str]]:
+def _read_kinds() -> tuple[dict[AnswerKind, _Kind], re.Pattern[str]]:
     """Read the kinds in the order in which they are tried, and a pattern of what is never a person's name."""
     content, parts = table("answer_kinds"), {"countries": "|".join(listed("countries"))}
     for name, text in content["parts"].items():
@@ -48,7 +48,7 @@ def _read() -> tuple[dict[AnswerKind, _Kind], re.Pattern[str]]:
     return kinds, re.compile(parts["no_person"], re.IGNORECASE)
 
 
-_KINDS, _NO_PERSON = _read()
+_KINDS, _NO_PERSON = _read_kinds()
 # A dot within a name or number does not end a sentence.
 _SENTENCE = re.compile(
     r"[^.!?;。\uff01\uff1f\n]*+(?:[.!?;](?!\s|$)[^.!?;。\uff01\uff1f\n]*+)*+(?:[.!?;。\uff01\uff1f\n]|$)"
@@ -60,7 +60,7 @@ _NEGATION = re.compile(r"\b\w{2,6}n['\u2019]t\b", re.IGNORECASE)
 
 @lru_cache(maxsize=256)
 def wanted(question: str) -> AnswerKind | None:
-    """Return the kind of answer that a question wants, None if it may be anything.
+    """Return the kind of answer that a question wants, or None if any kind will do.
 
     >>> wanted("Which Redis version do we use?"), wanted("who owns billing?"), wanted("what is our CI?")
     ('version', 'person', None)
@@ -75,11 +75,11 @@ def topic(question: str) -> str:
     >>> topic("how many brokers are there?"), topic("Redis version"), topic("what is our CI?")
     ('  brokers are there?', 'Redis  ', 'what is our CI?')
     """
-    kind, rest, at = wanted(question), [], 0
+    kind, rest, rest_start = wanted(question), [], 0
     for match in () if kind is None else _KINDS[kind].asked.finditer(question.lower()):
-        rest.append(question[at : match.start()])
-        at = match.end()
-    return _NEGATION.sub(" ", " ".join([*rest, question[at:]]))
+        rest.append(question[rest_start : match.start()])
+        rest_start = match.end()
+    return _NEGATION.sub(" ", " ".join([*rest, question[rest_start:]]))
 
 
 @lru_cache(maxsize=4096)  # the same passages are top candidates of many questions
@@ -95,11 +95,11 @@ def holds(kind: AnswerKind, text: str) -> bool:
 def fit(
     kind: AnswerKind | None, weights: Mapping[str, float], text: str, stem: Callable[[str], str]
 ) -> float:
-    """Return how well the best sentence of a text answers, in [0, 1]; 0 without an answer of this kind.
+    """Return how well the best sentence of a text answers, in [0, 1]; 0 if the text has no such answer.
 
-    `weights` maps the stem of each word of the question's `topic` to its weight. The score of a sentence is
-    the share of these weights that it has: words near the answer make up half of it, and words of adjacent
-    sentences count less. If the kind is None, every sentence counts as an answer.
+    `weights` maps the stem of each word of the question's `topic` to its weight. A sentence scores
+    the share of these weights whose words it has: half of the score is for words near the answer, and words
+    of adjacent sentences count less. If the kind is None, every sentence counts as an answer.
 
     >>> weights = {"redis": 1.0, "cache": 0.5}
     >>> [fit("version", weights, text, str) for text in ("Redis 7.2 is the cache.", "Redis is the cache.")]
@@ -109,25 +109,31 @@ def fit(
     answers = [] if kind is None else list(_answers(kind, text))
     if not total or (kind is not None and not answers):
         return 0.0
-    places = [(at, word) for at, word in _words(text, stem) if word in weights]
+    places = [(position, word) for position, word in _words(text, stem) if word in weights]
     if kind is None and not places:
         return 0.0
 
     def share(start: int, end: int) -> float:
-        return sum(weights[word] for word in {word for at, word in places if start <= at < end}) / total
+        return (
+            sum(weights[word] for word in {word for position, word in places if start <= position < end})
+            / total
+        )
 
     best, sentences = 0.0, [match.span() for match in _SENTENCE.finditer(text)]
     for number, (start, end) in enumerate(sentences):
-        inside = [(first, last) for first, last in answers if start <= first < end]
-        if kind is not None and not inside:
+        answers_inside = [(first, last) for first, last in answers if start <= first < end]
+        if kind is not None and not answers_inside:
             continue
-        before, after = sentences[max(number - 1, 0)][0], sentences[min(number + 1, len(sentences) - 1)][1]
-        in_context = (1.0 - _NEIGHBOUR) * share(start, end) + _NEIGHBOUR * share(before, after)
+        context_start, context_end = (
+            sentences[max(number - 1, 0)][0],
+            sentences[min(number + 1, len(sentences) - 1)][1],
+        )
+        in_context = (1.0 - _NEIGHBOUR) * share(start, end) + _NEIGHBOUR * share(context_start, context_end)
         if kind is None:
             best = max(best, in_context)
-        for first, last in inside:
+        for first, last in answers_inside:
             if all(word in weights for _, word in _words(text[first:last], stem)):
-                continue  # these words are from the question
+                continue  # the answer only repeats words of the question
             near = share(max(start, first - _NEAR), min(end, last + _NEAR))
             best = max(best, _BY_NEARNESS * near + (1.0 - _BY_NEARNESS) * in_context)
     return best
@@ -140,9 +146,9 @@ def _words(text: str, stem: Callable[[str], str]) -> tuple[tuple[int, str], ...]
 
 
 def _answers(kind: AnswerKind, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the position of each answer of this kind in a text; a tool is not a person."""
-    form = _KINDS[kind]
-    for match in form.answer.finditer(text if form.cased else text.lower()):
+    """Yield the start and end of each answer of this kind; a tool's name is not an answer for a person."""
+    definition = _KINDS[kind]
+    for match in definition.answer.finditer(text if definition.cased else text.lower()):
         may_be_name = kind == "person" and match[0][:1].isupper() and not match[0].startswith(("I ", "We "))
         if not (may_be_name and (_NO_PERSON.match(match[0]) or gloss(match[0]))):
             yield match.span()

@@ -12,22 +12,22 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 
 DAY = timedelta(days=1)
-# Events are often told the next day or some days later; to allow for that is worth 1.5-2 points on LoCoMo.
+# Events are often told the next day or some days later; allowing for that gains 1.5 to 2 points on LoCoMo.
 AFTER_A_DAY = timedelta(days=10)
 AFTER_A_SPAN = timedelta(days=14)
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_VERBS = ("may", "march")
+_VERBS = ("may", "march")  # months that are also verbs
 _DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
 _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
-# "The Saturday after October 28" and "shortly after it" are near that day.
+# After these words, "after" does not mean "until now": "the Saturday after October 28" is near that day.
 _NEAR_WORDS = "day days week weeks weekend month year right just soon shortly".split()
 _NOT_ONWARD = "".join(rf"(?<!{word} )" for word in _NEAR_WORDS)
 _ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IGNORECASE)
-_ONWARD_REACH = 60  # characters before a date that are examined
+_ONWARD_REACH = 60  # characters before a date that are searched for these words
 _ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
 
 _MONTH_NAME = (
@@ -48,14 +48,14 @@ _ADJACENT_WEEKDAY = re.compile(
 )
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(NUMBER_WORDS[1:])}|(?:a )?couple(?: of)?)"
 _FEW = r"(?:a few|few|several|some)"
-# "a few years ago" is about people's lives, not about when they spoke
+# Years are missing: "a few years ago" is about people's lives, not about when they spoke.
 _SHORT_UNIT = r"(?P<unit>day|week|month)s?"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
 _PART = r"(?:(?P<part>early|mid|late)(?: in |-| )|(?P<edge>beginning|start|middle|end) of )"
 _IN = r"(?:in|during|since|until|till|by|before|after|from|of|throughout|around|last|this)"
 
 
-# A function of a match and today; it returns None if the match is not a date.
+# A function that returns the period of a match, given today, or None if the match is not a date.
 _Reader = Callable[[re.Match[str], datetime], "Period | None"]
 
 
@@ -123,23 +123,24 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
                 places.append((range(*match.span()), _onward(unread, match, period, today)))
                 mask = "\x00" * len(match[0])
                 unread = unread[: match.start()] + mask + unread[match.end() :]
-    with_weekdays = ((_with_weekdays(at, weekdays), period) for at, period in places)
+    with_weekdays = ((_with_weekdays(named, weekdays), period) for named, period in places)
     return sorted(with_weekdays, key=lambda place: place[0].start)
 
 
 def closeness(period: Period, moment: datetime) -> float:
     """Rate how close an aware moment is to a period: 1, 0.5 or 0.
 
-    1 from one day before the period to its end (for a single day, to the day after); 0.5 up to 10 days later,
-    14 for a longer period; else 0.
+    The result is 1 from one day before the period until its end (for a single day, the end of the next day).
+    It is 0.5 until 10 days after the end, or 14 days if the period is longer than a day, and 0 otherwise.
     """
     occurrences = _occurrences(period, moment)
     return max((_closeness(start, end, period.exact, moment) for start, end in occurrences), default=0.0)
 
 
-def _with_weekdays(at: range, weekdays: list[range]) -> range:
-    start = next((day.start for day in weekdays if day.stop == at.start), at.start)
-    return range(start, next((day.stop for day in weekdays if day.start == at.stop), at.stop))
+def _with_weekdays(date: range, weekdays: list[range]) -> range:
+    """Extend the range of a date by the weekdays directly before and after it."""
+    start = next((weekday.start for weekday in weekdays if weekday.stop == date.start), date.start)
+    return range(start, next((weekday.stop for weekday in weekdays if weekday.start == date.stop), date.stop))
 
 
 def _onward(text: str, match: re.Match[str], period: Period, today: datetime) -> Period:
@@ -154,25 +155,25 @@ def _onward(text: str, match: re.Match[str], period: Period, today: datetime) ->
 
 
 def _closeness(start: datetime, end: datetime, exact: bool, moment: datetime) -> float:
-    early, late = start - moment, moment - end  # differences cannot overflow, sums could
-    if early > DAY:
+    time_before, time_after = start - moment, moment - end  # differences cannot overflow, sums could
+    if time_before > DAY:
         return 0.0
-    if late < (DAY if exact else timedelta(0)):
+    if time_after < (DAY if exact else timedelta(0)):
         return 1.0
-    return 0.5 if late < (AFTER_A_DAY if exact else AFTER_A_SPAN) else 0.0
+    return 0.5 if time_after < (AFTER_A_DAY if exact else AFTER_A_SPAN) else 0.0
 
 
 def _occurrences(period: Period, moment: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the start and end of the period; without a year, those of the years around the moment."""
+    """Yield the start and end of a period; if it names no year, do so for the years around the moment."""
     if not period.any_year:
         yield period.start, period.end
         return
-    whole_month = period.start.day == period.end.day == 1  # February is not always as long
+    is_whole_month = period.start.day == period.end.day == 1  # the length of February varies
     year = moment.astimezone(period.start.tzinfo).year if MINYEAR < moment.year < MAXYEAR else moment.year
     for candidate in (year - 1, year, year + 1):
         try:
             start = period.start.replace(year=candidate)
-            yield start, _month(start).end if whole_month else start + (period.end - period.start)
+            yield start, _month(start).end if is_whole_month else start + (period.end - period.start)
         except (ValueError, OverflowError):  # 29 February in a common year
             continue
 
@@ -209,7 +210,7 @@ def _in_year(match: re.Match[str], today: datetime) -> Period | None:
 
 
 def _in_quarter(match: re.Match[str], today: datetime) -> Period:
-    """Parse a quarter or half of a year; without a year it is the latest that has begun."""
+    """Parse a quarter or half of a year; if no year is named, it is the latest one that has begun."""
     groups = match.groupdict()
     number = _ORDINALS.get((groups.get("nth") or "").lower()) or int(match["number"] or 1)
     length = 2 if match["unit"].lower() in ("h", "half") else 1
@@ -225,7 +226,7 @@ def _week_of_date(match: re.Match[str], today: datetime) -> Period:
 
 
 def _of_this_month(match: re.Match[str], today: datetime) -> Period:
-    """Parse a day of this month, or of the month before if it is still to come."""
+    """Parse a day without a month: it is in this month, or in the last one if it would be in the future."""
     number = int(match["day"])
     return _day((today if number <= today.day else _months_before(today, 1)).replace(day=number))
 
@@ -240,27 +241,27 @@ def _ago(match: re.Match[str], today: datetime) -> Period:
     return Period(today - DAY * (days + 3), today - DAY * (days - 4), exact=False)  # a week around that day
 
 
-def _few(match: re.Match[str], today: datetime) -> Period:
-    """Parse "some weeks ago" as two to five of them, and "the past few weeks" as five."""
+def _few_units(match: re.Match[str], today: datetime) -> Period:
+    """Parse "some weeks ago" as five weeks to one week ago, and "the past few weeks" as the last five."""
     unit = DAY * _DAYS[match["unit"].lower()]
     end = today - unit if match["ago"] else today + DAY
     return Period(today - 5 * unit, end, exact=False)
 
 
-def _past(match: re.Match[str], today: datetime) -> Period:
+def _past_units(match: re.Match[str], today: datetime) -> Period:
     """Parse the last N units up to now; "the past week" is the last 7 days."""
     days = _DAYS[match["unit"].lower()] * count_of(match["count"] or "one")
     return Period(today - DAY * days, today + DAY, exact=False)
 
 
 def _hours(match: re.Match[str], today: datetime) -> Period:
-    """Parse hours and minutes as today, or as many days back as they reach."""
+    """Parse hours and minutes as whole days: today and the days before it that they may reach."""
     count = count_of(match["count"] or "one")
     days = 1 if match["unit"].lower().startswith("m") else -(-count // 24)
     return Period(today - DAY * days, today + DAY, exact=False)
 
 
-def _last(match: re.Match[str], today: datetime) -> Period:
+def _last_unit(match: re.Match[str], today: datetime) -> Period:
     return _unit(match["unit"].lower(), today, 0 if match["which"].lower() == "this" else 1)
 
 
@@ -274,20 +275,20 @@ def _weekend(_: re.Match[str], today: datetime) -> Period:
 
 
 def _weekday(match: re.Match[str], today: datetime) -> Period:
-    """Parse the latest such day; on a Monday, "on Monday" is today and "last Monday" a week ago."""
-    back = (today.weekday() - _WEEKDAYS.index(match["weekday"].lower())) % 7
+    """Parse a weekday as its latest date; on a Monday, "on Monday" is today, "last Monday" a week ago."""
+    days_back = (today.weekday() - _WEEKDAYS.index(match["weekday"].lower())) % 7
     which = (match.groupdict().get("which") or "").lower()
-    return _day(today - DAY * (back or (7 if which == "last" else 0)))
+    return _day(today - DAY * (days_back or (7 if which == "last" else 0)))
 
 
 def _weekday_of_last_week(match: re.Match[str], today: datetime) -> Period:
     return _day(_unit("week", today, 1).start + DAY * _WEEKDAYS.index(match["weekday"].lower()))
 
 
-def _near(match: re.Match[str], today: datetime) -> Period:
+def _today_or_yesterday(match: re.Match[str], today: datetime) -> Period:
     words = match[0].lower()
-    back = 2 if words.endswith("before yesterday") else int(words in ("yesterday", "last night"))
-    return _day(today - DAY * back)
+    days_back = 2 if words.endswith("before yesterday") else int(words in ("yesterday", "last night"))
+    return _day(today - DAY * days_back)
 
 
 def _month_number(name: str) -> int:
@@ -295,7 +296,7 @@ def _month_number(name: str) -> int:
 
 
 def count_of(words: str) -> int:
-    """Return the number for words such as "3", "three", "a few" or "a couple of"; 1 for any others."""
+    """Return the number for words such as "3", "three", "a few" or "a couple of"; 1 for other words."""
     words = words.lower().removeprefix("a ")
     if words.isdecimal():
         return int(words)
@@ -304,7 +305,10 @@ def count_of(words: str) -> int:
 
 
 def day_ago(today: datetime, unit: str, count: int) -> datetime:
-    """Return the day `count` days, weeks, fortnights, months or years ago; the last of a shorter month."""
+    """Return the day `count` days, weeks, fortnights, months or years ago.
+
+    If that month is too short to have the same day, return its last day.
+    """
     if unit not in ("month", "year"):
         return today - DAY * _DAYS[unit] * count
     month = _month(_months_before(today, count * (12 if unit == "year" else 1)))
@@ -360,7 +364,7 @@ def _months_before(today: datetime, months: int) -> datetime:
 
 
 def _latest(today: datetime, month: int, day: int) -> datetime:
-    """Return the latest such day that is not after today; 29 February may be up to eight years back."""
+    """Return the latest date up to today with this day and month; 29 February may be eight years back."""
     for year in range(today.year, max(today.year - 9, MINYEAR), -1):
         try:
             candidate = today.replace(year=year, month=month, day=day)
@@ -375,7 +379,7 @@ def _pattern(source: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){source}(?![\w-])", re.IGNORECASE)
 
 
-# More specific patterns first: the text that one matches is blanked for the others.
+# More specific patterns come first, because text that matches one is hidden from the others.
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(rf"(?<![\w-]){_YEAR}[-/](?P<month>[01]\d)[-/](?P<day>[0-3]\d)(?=T\d|(?![\w-]))"), _on_date),
     (_pattern(rf"{_DAY_NUMBER}(?: of)? {_MONTH},? {_YEAR}"), _on_date),
@@ -401,8 +405,8 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (_pattern(r"half a year ago"), lambda _, today: _unit("month", today, 6)),
     (_pattern(rf"{_COUNT} {_UNIT} (?:ago|earlier|back)"), _ago),
     (_pattern(r"(?P<count>a|two) (?P<unit>fortnight)s? ago"), _ago),
-    (_pattern(rf"{_FEW} {_SHORT_UNIT} (?P<ago>ago|earlier|back)"), _few),
-    (_pattern(rf"(?P<ago>)(?:last|past|previous) {_FEW} {_SHORT_UNIT}"), _few),
+    (_pattern(rf"{_FEW} {_SHORT_UNIT} (?P<ago>ago|earlier|back)"), _few_units),
+    (_pattern(rf"(?P<ago>)(?:last|past|previous) {_FEW} {_SHORT_UNIT}"), _few_units),
     (_pattern(rf"(?:half )?{_COUNT} (?P<unit>hour|minute)s? (?:ago|earlier|back)"), _hours),
     (_pattern(rf"(?:last|past) (?:{_COUNT} )?(?P<unit>hour|minute)s?"), _hours),
     (_pattern(r"(?:the )?(?P<unit>night|week|weekend|month) before last"), _before_last),
@@ -412,9 +416,9 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
         _weekend,
     ),
     (_pattern(rf"{_WEEKDAY} (?:of )?last week"), _weekday_of_last_week),
-    (_pattern(rf"(?:last|past|previous) {_COUNT} {_UNIT}"), _past),
-    (_pattern(rf"past (?P<count>){_UNIT}"), _past),
-    (_pattern(r"(?P<which>last|this|previous) (?P<unit>weekend|week|month|quarter|year)"), _last),
+    (_pattern(rf"(?:last|past|previous) {_COUNT} {_UNIT}"), _past_units),
+    (_pattern(rf"past (?P<count>){_UNIT}"), _past_units),
+    (_pattern(r"(?P<which>last|this|previous) (?P<unit>weekend|week|month|quarter|year)"), _last_unit),
     (_pattern(rf"(?P<which>on|last|this|since|until|before|after|by|from) {_WEEKDAY}"), _weekday),
     (
         re.compile(
@@ -431,8 +435,8 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
             r"(?:the )?day before yesterday|yesterday|last night|today|tonight"
             r"|this (?:morning|afternoon|evening)"
         ),
-        _near,
+        _today_or_yesterday,
     ),
-    # a season has no fixed months: it depends on the hemisphere
+    # A season is read as its whole year, because its months depend on the hemisphere.
     (_pattern(rf"(?:{_IN}|spring|summer|autumn|fall|winter) {_YEAR}(?: (?P<next>[a-z]+))?"), _in_year),
 )

@@ -1,4 +1,4 @@
-"""Finds entities, the files, identifiers, addresses, codes and issues in a text, and ties between records.
+"""Finds entities (files, identifiers, addresses, codes, issues) in a text, and ties between records.
 
 Two spellings of one thing have the same form. Entities are recognised only by their spelling, so they are
 precise rather than complete: prose has almost none. Two records are tied if they share an entity or a tag, or
@@ -15,8 +15,9 @@ from scrubjay.text import tables
 from scrubjay.text.terms import PLAIN, parts
 
 MOST = 40  # entities of one text; a text with more is a listing, and would be tied to everything
-READ = 20_000  # characters of a text that are read, some 3 ms
-LEAST_QUERY_WEIGHT = 0.5  # a single word, even in backticks, is not looked up
+READ = 20_000  # characters of a text that are read, which takes some 3 ms
+# Ties of a query with less weight are not looked up: these are single words, even in backticks.
+LEAST_QUERY_WEIGHT = 0.5
 
 Kind = Literal["path", "identifier", "address", "code", "issue", "name"]
 Reason = Literal["relation", "tag", "entity"]
@@ -27,7 +28,7 @@ _TAG_PREFIX, _RECORD_PREFIX = "tag:", "id:"
 _EXTENSIONS = tables.words("extensions")
 _COMMON_STEMS = tables.words("common_stems")
 _BRANDS = tables.words("brands")
-_FAMILIES = frozenset("de del della di du fitz la le mac mc van von".split())  # McDonald, DeVito
+_FAMILIES = frozenset("de del della di du fitz la le mac mc van von".split())  # as in McDonald, DeVito
 _STANDARDS = tables.words("standards")
 _ERRNO = frozenset(errno.errorcode.values())  # ECONNREFUSED
 
@@ -72,7 +73,10 @@ def entities(text: str, files: Iterable[str] = ()) -> tuple[Entity, ...]:
     ['httpclient', '#512']
     """
     best: dict[str, Entity] = {}
-    for entity in (*(entity for file in files for entity in _path(file)), *_text_entities(text[:READ])):
+    for entity in (
+        *(entity for file in files for entity in _path_entities(file)),
+        *_text_entities(text[:READ]),
+    ):
         if entity.form not in best or entity.specificity > best[entity.form].specificity:
             best[entity.form] = entity
     top = sorted(best.values(), key=lambda entity: -entity.specificity)[:MOST]
@@ -100,13 +104,13 @@ def ties(
 def tie_words(
     text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
 ) -> str | None:
-    """Return the ties of a record as words separated by blanks, as the store has them; None for no ties."""
+    """Return a record's ties as words separated by blanks, as the store has them; None if it has no tie."""
     all_ties = ties(text, files=files, tags=tags, records=records)
     return " ".join(dict.fromkeys(tie.word for tie in all_ties)) or None
 
 
 def query_ties(query: str) -> list[Tie]:
-    """Return the ties of a query. Words with a hyphen count as code here: an unknown name does no harm."""
+    """Return the ties of a query. Words with a hyphen are looked up too, since an unknown one is harmless."""
     hyphenated = " ".join(
         f"`{word}`" for word in re.findall(r"(?<![\w-])[A-Za-z]\w*(?:-\w+)+(?![\w-])", query)
     )
@@ -117,22 +121,22 @@ def _text_entities(text: str) -> Iterator[Entity]:
     """Yield addresses, then words in backticks, then all other words."""
     if "://" in text:
         for match in _URL.finditer(text):
-            yield from _address(match)
+            yield from _address_entities(match)
         text = _URL.sub(" ", text)
     if "@" in text:
         for match in _MAIL.finditer(text):
             yield Entity(match[0].lower(), "address", match[0], 1.0)
         text = _MAIL.sub(" ", text)
     for match in _SPAN.finditer(text) if "`" in text else ():
-        yield from _token(match[1].strip(), marked=True)
+        yield from _token_entities(match[1].strip(), marked=True)
     for word in dict.fromkeys(text.split()):
         if not PLAIN.fullmatch(word):
-            yield from _codes(word)
+            yield from _code_entities(word)
             for token in _TOKEN.findall(word):
-                yield from _token(token, marked=False)
+                yield from _token_entities(token, marked=False)
 
 
-def _codes(word: str) -> Iterator[Entity]:
+def _code_entities(word: str) -> Iterator[Entity]:
     for match in _ISSUE.finditer(word):
         yield Entity(f"#{match[1]}", "issue", match[0], 0.6)
     for match in _CODE.finditer(word):
@@ -143,36 +147,36 @@ def _codes(word: str) -> Iterator[Entity]:
         yield Entity(match[0][:7], "code", match[0], 1.0)
 
 
-def _address(match: re.Match[str]) -> Iterator[Entity]:
+def _address_entities(match: re.Match[str]) -> Iterator[Entity]:
     host, path = match["host"].lower().removeprefix("www."), (match["path"] or "").rstrip("/.,;:")
     yield Entity(f"{host}{path}", "address", match[0].rstrip("/.,;:"), 1.0 if path else 0.5)
     if page := _ISSUE_PAGE.search(path):
         yield Entity(f"#{page[1]}", "issue", f"#{page[1]}", 0.6)
 
 
-def _token(spelling: str, *, marked: bool) -> Iterator[Entity]:
+def _token_entities(spelling: str, *, marked: bool) -> Iterator[Entity]:
     """Yield the entities in one word; `marked` is True if it is in backticks."""
     is_call = spelling.endswith("()")
     token = spelling.removesuffix("()").rstrip(".:,;")
     if not token.isascii() or " " in token:
         return
     if "/" in token or "\\" in token:
-        yield from _path(token, marked=marked)
+        yield from _path_entities(token, marked=marked)
     elif token.startswith("--"):
-        yield from _identifier(token.strip("-"), spelling)
+        yield from _identifier_entities(token.strip("-"), spelling)
     elif "." in token:
-        yield from _dotted(token.lstrip("."), spelling, marked=marked or is_call)
+        yield from _dotted_entities(token.lstrip("."), spelling, marked=marked or is_call)
     elif token in _ERRNO:
         yield Entity(token.lower(), "code", spelling, 0.7)
     elif "-" not in token or marked:
-        identifiers = list(_identifier(token, spelling))
+        identifiers = list(_identifier_entities(token, spelling))
         yield from identifiers
         if not identifiers and (marked or is_call) and len(token) > 3 and token.isidentifier():
             yield Entity(token.lower(), "name", spelling, 0.4)
 
 
-def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
-    """Yield a file name without its extension if that is specific, else with its folder; not `and/or`."""
+def _path_entities(path: str, *, marked: bool = True) -> Iterator[Entity]:
+    """Yield a file's name without extension if it is specific, else with its folder; skip `and/or`."""
     is_rooted = path.startswith(("/", "./", "../", "~/", "~\\", ".\\", "\\\\")) or path[1:3] in (":\\", ":/")
     names = [name for name in re.split(r"[/\\]+", path) if name not in ("", ".", "..", "~")]
     if not names:
@@ -195,24 +199,24 @@ def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
         yield Entity(names[-1].lower(), "path", path, 0.5)
 
 
-def _dotted(token: str, spelling: str, *, marked: bool) -> Iterator[Entity]:
+def _dotted_entities(token: str, spelling: str, *, marked: bool) -> Iterator[Entity]:
     """Yield a dotted token as a file name, or the last identifier in it."""
     names = [name for name in token.split(".") if name]
     if len(names) < 2 or not all(re.fullmatch(r"[\d_-]*+[A-Za-z][\w-]*", name) for name in names):
         return
     is_brand = len(names) == 2 and token.replace(".", "").lower() in _BRANDS
     if names[-1].lower() in _EXTENSIONS and not is_brand:
-        yield from _path(token)
+        yield from _path_entities(token)
         return
-    identifiers = list(_identifier(names[-1], spelling))
+    identifiers = list(_identifier_entities(names[-1], spelling))
     yield from identifiers
     if not identifiers and (marked or any(len(_words(name)) > 1 for name in names)):
         yield Entity(_form(names[-2]) + _form(names[-1]), "identifier", spelling, 0.7)
     if not identifiers and len(names) > 2 and len(_words(names[0])) > 1:
-        yield from _identifier(names[0], spelling)
+        yield from _identifier_entities(names[0], spelling)
 
 
-def _identifier(token: str, spelling: str) -> Iterator[Entity]:
+def _identifier_entities(token: str, spelling: str) -> Iterator[Entity]:
     """Yield a token as an identifier if it has several parts and is not prose."""
     words = _words(token)
     form = "".join(words)
@@ -223,7 +227,7 @@ def _identifier(token: str, spelling: str) -> Iterator[Entity]:
 
 
 def _is_prose(token: str, words: list[str]) -> bool:
-    """Return True if the inner capitals are those of a family name, an abbreviation (PhD) or a plural."""
+    """Return True if inner capitals only show a family name, an abbreviation (PhD) or a plural."""
     if "_" in token or "-" in token or len(words) > 2:
         return False
     return words[0] in _FAMILIES or min(map(len, words)) < 2 or (token[0].isupper() and words[1].isdigit())

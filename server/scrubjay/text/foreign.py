@@ -21,8 +21,8 @@ _ESCAPE = re.compile(
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")  # bold and underlined letters of a manual page
 _NEXT_COLOUR = re.compile(r"(?<=\w)\x1b\[0?m\x1b\[[1-9][\d;]*+m(?=\w)")
-# Our tags, and the one in which hosts speak to a model, lose their hyphen. If they were removed, the rest
-# could be a tag again.
+# Our tags, and the one in which hosts speak to a model, lose their hyphen. If a whole tag were
+# removed, the text around it could form a tag again.
 _TAG = re.compile(
     r"(<[\s/]*)(?:(scrubjay)-(memory|command)|(recalled)-(data)|(system)-(reminder))", re.IGNORECASE
 )
@@ -40,7 +40,7 @@ def visible(text: str) -> str:
 def without_escapes(text: str) -> str:
     r"""Remove the escape sequences by which programs colour what they print.
 
-    A space replaces the place where one colour directly follows another.
+    Where one colour directly follows another, a space keeps the words apart.
 
     >>> without_escapes("\x1b[31mError\x1b[0m\x1b[33mcode\x1b[0m: disk full")
     'Error code: disk full'

@@ -40,7 +40,7 @@ def end_of_front_matter(text: str) -> int:
 
 def _span(text: str) -> tuple[str, int, int, int]:
     """Return the mark around the fields, the start and the end of the fields, and the start of the text."""
-    head = text[:_LONGEST].replace("\r\n", " \n")  # of the same length
+    head = text[:_LONGEST].replace("\r\n", " \n")  # of the same length, so that offsets stay valid
     begin = _BEGIN.match(head)
     end = _END[begin[1]].search(head, begin.end()) if begin else None
     return (begin[1], begin.end(), end.start(), end.end()) if begin and end else ("", 0, 0, 0)
@@ -54,7 +54,7 @@ def _toml(block: str) -> dict[str, Any]:
 
 
 def _yaml(block: str) -> dict[Any, Any]:
-    from ruamel.yaml import YAML  # 40 ms that most notes do not need
+    from ruamel.yaml import YAML  # takes 40 ms, and most notes do not need it
     from ruamel.yaml.error import YAMLError
 
     reader = YAML(typ="safe", pure=True)
@@ -66,5 +66,5 @@ def _yaml(block: str) -> dict[Any, Any]:
     if isinstance(fields, dict):
         return fields
     # Notes often have fields that are not valid YAML: `title: Notes: a plan`.
-    lines = (_FIELD.match(line) for line in block.split("\n"))
-    return {line[1]: line[2].strip().strip("\"'") for line in lines if line}
+    matches = (_FIELD.match(line) for line in block.split("\n"))
+    return {match[1]: match[2].strip().strip("\"'") for match in matches if match}

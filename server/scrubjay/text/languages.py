@@ -18,7 +18,7 @@ _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff]")
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN_END = 0x250
-_ASKING = re.compile("|".join(listed("japanese_asking")))
+_ASKING = re.compile("|".join(listed("japanese_asking")))  # question words and phrases of Japanese
 
 
 @lru_cache(maxsize=1)

@@ -16,10 +16,10 @@ from scrubjay.text.terms import words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints the results for
 # both halves.
-PARAPHRASE = 0.84  # cosine from which facts that differ only in words of little weight are the same
-SAME_MATTER = 1.15  # cosine + share of common words from which facts are about the same matter
-SAME_MATTER_BY_WORDS = 0.6  # the share alone, without a cosine
-COMMON = 100  # facts with one word; a word of more facts is no reason to compare two of them
+PARAPHRASE = 0.84  # least cosine of facts that are the same if they differ only in words of little weight
+SAME_MATTER = 1.15  # least sum of cosine and share of common words for facts about the same matter
+SAME_MATTER_BY_WORDS = 0.6  # least share of common words if the cosine is not known
+COMMON = 100  # a word of more facts than this is no reason to compare two of them
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
@@ -43,23 +43,23 @@ class _Pair(NamedTuple):
 
     old: Statement
     new: Statement
-    gone: list[Word]
-    come: list[Word]
+    removed: list[Word]
+    added: list[Word]
     shared: frozenset[str]
 
     @property
     def differences(self) -> list[Word]:
-        return [*self.gone, *self.come]
+        return [*self.removed, *self.added]
 
     @property
     def has_other_start(self) -> bool:
-        return self.old.words[0] in self.gone and self.new.words[0] in self.come
+        return self.old.words[0] in self.removed and self.new.words[0] in self.added
 
 
 def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
     """Return the relation of a new fact to an old one: known, update, contradict or similar, else None.
 
-    `cosine` is that of their vectors in [-1, 1], None if it is not known.
+    `cosine` is the cosine of their vectors in [-1, 1], or None if it is not known.
     """
     return _verdict(_pair(statement(old), statement(new)), cosine)
 
@@ -69,7 +69,7 @@ def _verdict(pair: _Pair, cosine: float | None) -> Verdict | None:
         return None
     is_change = pair.new.is_change and not pair.old.is_change
     if _is_reversed(pair):
-        return "update" if pair.come or is_change else "contradict"
+        return "update" if pair.added or is_change else "contradict"
     if not pair.differences and not (_has_same_roles(pair) and _has_same_extent(pair)):
         return "update" if is_change else "contradict"
     if not pair.differences and pair.new.reason and pair.new.reason.isdisjoint(pair.old.reason):
@@ -77,7 +77,7 @@ def _verdict(pair: _Pair, cosine: float | None) -> Verdict | None:
     if not pair.differences or _is_paraphrase(pair, cosine):
         return "known"
     is_limited = any(word.stem in LIMITS for word in pair.differences)
-    return "update" if is_change or is_limited or (pair.gone and pair.come) else "similar"
+    return "update" if is_change or is_limited or (pair.removed and pair.added) else "similar"
 
 
 def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
@@ -115,18 +115,21 @@ def disagreements(texts: Sequence[str]) -> Iterator[tuple[int, int, Verdict]]:
 
 
 def _pair(old: Statement, new: Statement) -> _Pair:
-    gone = [word for word in old.words if word.stem not in new.stems]
-    come = [word for word in new.words if word.stem not in old.stems]
-    return _Pair(old, new, gone, come, old.stems & new.stems)
+    removed = [word for word in old.words if word.stem not in new.stems]
+    added = [word for word in new.words if word.stem not in old.stems]
+    return _Pair(old, new, removed, added, old.stems & new.stems)
 
 
 def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
-    """Return True if two facts are similar and have the same subject; a change may differ in more places."""
+    """Return True if two facts are similar and have the same subject.
+
+    If one of them tells a change, they may differ in more than one place.
+    """
     if not pair.shared:
         return False
-    if not pair.gone or not pair.come or _is_moved(pair):
+    if not pair.removed or not pair.added or _is_moved(pair):
         return True
-    if not _has_same_subject(pair) or _parts(pair.gone) != _parts(pair.come):
+    if not _has_same_subject(pair) or _parts(pair.removed) != _parts(pair.added):
         return False
     is_change = pair.new.is_change or pair.old.is_change
     if not is_change and not _is_one_value(pair):
@@ -141,24 +144,27 @@ def _parts(differences: Iterable[Word]) -> frozenset[str]:
 
 def _is_moved(pair: _Pair) -> bool:
     """Return True if the new fact says that the thing moved: from the old value, or to another place."""
-    old, new, gone, come, _ = pair
+    old, new, removed, added, _ = pair
     if not new.is_change:
         return False
-    values = {word.stem for word in old.words[1:]}
-    first = next((at for at, word in enumerate(new.words) if word.role == "from"), None)
-    if first is not None and any(word.role == "from" and word.stem in values for word in new.words):
-        return first == 0 or new.words[0].stem in pair.shared
-    is_elsewhere = any(word.role == "in" for word in gone) and any(word.role == "to" for word in come)
+    old_values = {word.stem for word in old.words[1:]}
+    first_from = next((position for position, word in enumerate(new.words) if word.role == "from"), None)
+    if first_from is not None and any(word.role == "from" and word.stem in old_values for word in new.words):
+        return first_from == 0 or new.words[0].stem in pair.shared
+    is_elsewhere = any(word.role == "in" for word in removed) and any(word.role == "to" for word in added)
     return is_elsewhere and old.words[0].stem == new.words[0].stem
 
 
 def _has_same_subject(pair: _Pair) -> bool:
-    """Return True if facts have the same subject: what is owned, served or led, else their beginning."""
-    owns = _holding_verbs(pair.old) and _holding_verbs(pair.new)
+    """Return True if facts have the same subject.
+
+    The subject is the thing that is owned, served or led; in other facts it is their beginning.
+    """
+    both_hold = _holding_verbs(pair.old) and _holding_verbs(pair.new)
     if pair.has_other_start:
-        return bool(owns) or any(word.stem in pair.new.reason for word in pair.gone)
-    has_same_owner = bool(owns) and pair.old.words[0].stem == pair.new.words[0].stem
-    return not has_same_owner or any(word.stem[0].isdigit() for word in pair.gone)
+        return bool(both_hold) or any(word.stem in pair.new.reason for word in pair.removed)
+    has_same_owner = bool(both_hold) and pair.old.words[0].stem == pair.new.words[0].stem
+    return not has_same_owner or any(word.stem[0].isdigit() for word in pair.removed)
 
 
 def _holding_verbs(fact: Statement) -> frozenset[str]:
@@ -168,20 +174,20 @@ def _holding_verbs(fact: Statement) -> frozenset[str]:
 
 def _is_one_value(pair: _Pair) -> bool:
     """Return True if facts differ in one place, or if the new one only replaces a number of the old one."""
-    if _places(pair.old, pair.shared) <= 1 and _places(pair.new, pair.shared) <= 1:
+    if _count_differences(pair.old, pair.shared) <= 1 and _count_differences(pair.new, pair.shared) <= 1:
         return True
-    have_numbers = (any(word.stem[0].isdigit() for word in side) for side in (pair.gone, pair.come))
-    return len(pair.gone) == 1 and all(have_numbers)
+    have_numbers = (any(word.stem[0].isdigit() for word in side) for side in (pair.removed, pair.added))
+    return len(pair.removed) == 1 and all(have_numbers)
 
 
-def _places(one: Statement, shared: frozenset[str]) -> int:
+def _count_differences(one: Statement, shared: frozenset[str]) -> int:
     """Count the runs of words that the other statement lacks."""
     differs = [word.stem not in shared for word in one.words]
     return sum(current and not previous for previous, current in pairwise([False, *differs]))
 
 
 def _share(pair: _Pair) -> float:
-    """Return the share of the shorter fact's words that the other has; owners themselves do not count."""
+    """Return the share of the shorter fact's words that the other has; the owners do not count."""
     one, other = pair.old.stems, pair.new.stems
     if pair.has_other_start and _holding_verbs(pair.old) and _holding_verbs(pair.new):
         one = one - HOLDING - {pair.old.words[0].stem}
@@ -191,12 +197,12 @@ def _share(pair: _Pair) -> float:
 
 def _is_reversed(pair: _Pair) -> bool:
     """Return True if facts differ only in the number of negations, or in which common words are negated."""
-    one, other = (
+    old_negated, new_negated = (
         {word.stem for word in fact.words if word.is_negated} & pair.shared for fact in (pair.old, pair.new)
     )
     if not pair.differences and pair.old.negations != pair.new.negations:
         return True
-    return one.isdisjoint(other) and bool(one or other)
+    return old_negated.isdisjoint(new_negated) and bool(old_negated or new_negated)
 
 
 def _is_paraphrase(pair: _Pair, cosine: float | None) -> bool:
@@ -216,7 +222,7 @@ def _has_same_roles(pair: _Pair) -> bool:
         return False
     if not changes.isdisjoint(_REVERSALS):
         return False
-    if not (_acts_in(new, pair.old) and _acts_in(old, pair.new)):
+    if not (_agents_precede_verbs(new, pair.old) and _agents_precede_verbs(old, pair.new)):
         return False
     steady = {stem for stem in pair.shared if old[stem] == new[stem]}
     one, other = (
@@ -233,7 +239,7 @@ def _has_same_extent(pair: _Pair) -> bool:
     return is_negated or {axis for axis, _ in one - other}.isdisjoint(axis for axis, _ in other - one)
 
 
-def _acts_in(active: Mapping[str, str], passive: Statement) -> bool:
+def _agents_precede_verbs(active: Mapping[str, str], passive: Statement) -> bool:
     """Return True if the agents after "by" in a passive statement precede their verbs in the active one.
 
     `active` maps the stems of the active statement to their roles, in order.
@@ -266,12 +272,12 @@ def _is_rotated(one: Sequence[str], other: Sequence[str]) -> bool:
     >>> _is_rotated(["api", "calls", "worker"], ["worker", "calls", "api"])
     False
     """
-    begin = _same_beginning(one, other)
-    end = len(one) - _same_beginning(one[begin:][::-1], other[begin:][::-1])
+    begin = _length_of_same_beginning(one, other)
+    end = len(one) - _length_of_same_beginning(one[begin:][::-1], other[begin:][::-1])
     left, right = one[begin:end], other[begin:end]
-    at = right.index(left[0]) if left else 0
-    return [*right[at:], *right[:at]] == [*left]
+    shift = right.index(left[0]) if left else 0
+    return [*right[shift:], *right[:shift]] == [*left]
 
 
-def _same_beginning(one: Sequence[str], other: Sequence[str]) -> int:
+def _length_of_same_beginning(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,4 +1,4 @@
-"""Words that say that something is left open, or that nothing is: lists from `cues.toml`, and patterns."""
+"""Words that say that something is left open, or nothing is: lists from `cues.toml`, and patterns."""
 
 import re
 
@@ -7,7 +7,7 @@ from scrubjay.text import tables
 LATER, STATE = tables.cues("later"), tables.cues("state")
 PLAN, NOTHING_OPEN = tables.cues("plan"), tables.cues("nothing_open")
 SIGNS = {name: tables.cues(name, "signs") for name in tables.table("cues")["signs"]}
-# The start of a next prompt that says that something is done, or asks for it.
+# How the next prompt begins if it says that the open point is done, or asks to do it.
 _DONE = re.compile(
     r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b"
     r"|(?:(?:ok(?:ay)?|yes|and|now|then|please|pls),? )*(?:do|fix|port|add|run|make|write|finish|handle)"
@@ -34,7 +34,7 @@ OFFER = re.compile(
 
 
 def is_done(prompt: str) -> bool:
-    """Return True if a prompt begins by saying that the open point is done, or by asking for it."""
+    """Return True if a prompt begins by saying that the open point is done, or by asking to do it."""
     return _DONE.match(prompt) is not None
 
 

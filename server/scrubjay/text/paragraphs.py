@@ -11,7 +11,7 @@ LONGEST = SIZE  # characters of a paragraph; a longer one is cut at its lines or
 MOST = 200  # paragraphs of one text; later ones can only be found as chunks
 
 _ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")  # ends of sentences
-_WORD = re.compile(r"[\u3040-\u9fff]{2}|[^\W\u3040-\u9fff]+")  # in Chinese or Japanese, two characters
+_WORD = re.compile(r"[\u3040-\u9fff]{2}|[^\W\u3040-\u9fff]+")  # two characters of Chinese or Japanese
 _BLANK = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 _HEADING = re.compile(
     r"\s*(?: {0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)| {0,3}\S[^\n]*\n {0,3}(?:=+|-{2,})[ \t]*(?:\n|\Z))"
@@ -22,30 +22,30 @@ _INDENTED = re.compile(r"(?:[^\S\n]*+\n|(?: {4}|\t)[^\n]*+(?:\n|\Z))++")
 def paragraphs(text: str, title: str | None = None) -> list[str]:
     """Split a text into paragraphs, each once and at most `MOST`; leave out code and tables.
 
-    Each begins with a line of its headings, the title first. A short text with one paragraph, or with code or
-    a table, is returned whole, because its parts belong together.
+    Each paragraph begins with a line of its headings, the title first. A short text with one paragraph, or
+    with code or a table, is returned whole, because its parts belong together.
 
     >>> paragraphs("# Deploys\\n\\nDeploys go out on Tuesdays.\\n\\nRollbacks need two approvals.")
     ['Deploys\\nDeploys go out on Tuesdays.', 'Deploys\\nRollbacks need two approvals.']
     """
     whole = text.strip()
-    if len(whole) <= SHORT and _is_one(whole):
+    if len(whole) <= SHORT and _belongs_together(whole):
         return [whole] if any(char.isalnum() for char in whole) else []
     unique: dict[str, None] = {}
     for section in sections(text, line_starts(text)):
         headings = " > ".join(dict.fromkeys(filter(None, (title, *section.headings))))
-        for paragraph in _fit(_pieces(text, section)):
+        for paragraph in _joined(_pieces(text, section)):
             unique[f"{headings}\n{paragraph}" if headings else paragraph] = None
             if len(unique) == MOST:
                 return list(unique)
     return list(unique)
 
 
-def _is_one(text: str) -> bool:
+def _belongs_together(text: str) -> bool:
     """Return True if a text has at most one paragraph, or has code or a table."""
     parts = list(sections(text, line_starts(text)))
     has_code = any(part.whole for part in parts) or any(map(_INDENTED.fullmatch, _BLANK.split(text)))
-    return has_code or sum(len(list(_fit(_pieces(text, part)))) for part in parts) < 2
+    return has_code or sum(len(list(_joined(_pieces(text, part)))) for part in parts) < 2
 
 
 def _pieces(text: str, section: Section) -> Iterator[str]:
@@ -53,13 +53,14 @@ def _pieces(text: str, section: Section) -> Iterator[str]:
     start = section.start
     while (heading := _HEADING.match(text, start, section.end)) is not None and section.headings:
         start = heading.end()
-    for low, high in _between(start, section.end, section.whole):
+    for low, high in _outside(start, section.end, section.whole):
         for piece in _BLANK.split(text[low:high]):
             if any(char.isalnum() for char in piece) and not _INDENTED.fullmatch(piece.strip("\n")):
                 yield piece.strip()
 
 
-def _between(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
+def _outside(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
+    """Yield the spans from `start` to `end` that are before, between and after those of `whole`."""
     for low, high in whole:
         if low >= start:
             yield start, low
@@ -67,7 +68,7 @@ def _between(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
     yield start, end
 
 
-def _fit(pieces: Iterator[str]) -> Iterator[str]:
+def _joined(pieces: Iterator[str]) -> Iterator[str]:
     """Join pieces that mean nothing alone, or that are introductions, with the next one; cut long ones."""
     waiting = ""
     for piece in pieces:

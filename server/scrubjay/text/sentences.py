@@ -8,8 +8,8 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
-# A sentence ends before anything but a lower-case letter, except after a form of address; before a lower-case
-# letter only after a longer word, so not in `e.g. this`. CJK needs no space.
+# A full stop ends a sentence unless a lower-case letter follows or a form of address precedes it. Before a
+# lower-case letter, it does so only after a longer word, so not in `e.g. this`. CJK needs no space.
 _SENTENCE_END = re.compile(
     r"(?<=[.!?\u2026])(?<!\b[DHM][rs]\.)(?<!\bMrs\.)(?<!\bProf\.)[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])"
     r"|(?<=[\u3002\uff01\uff1f])"
@@ -47,7 +47,7 @@ def item_of(line: str) -> str | None:
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:
-    """Split a text into paragraphs, each a list of units: running text is one unit, each list item one."""
+    """Split a text into paragraphs, each a list of units: running text is a unit, and so is a list item."""
     units: list[list[str]] = []  # lines of each unit
     fence = ""
     for line in [*text.split("\n"), ""]:
@@ -69,7 +69,7 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
 
 
 def join(sentences: list[str]) -> str:
-    """Join sentences; one without a full stop, such as a list item, gets a semicolon."""
+    """Join sentences; a semicolon follows a sentence without a full stop, such as a list item."""
     closed = [text if text.endswith(_CLOSED) else f"{text};" for text in sentences[:-1]]
     return " ".join([*closed, *sentences[-1:]])
 

@@ -16,11 +16,11 @@ from scrubjay.text.terms import content_words
 from scrubjay.text.titles import Exchange, excerpt, subject, subject_words, title
 
 ROLLING_LIMIT = 1_000  # characters of a session's summary, about as much as the model reads (256 tokens)
-LONGEST_ROLLING = 160  # characters of a sentence in it, because twenty turns share the space
-# Greatest share of a session's summary for its other prompts; decisions answer more questions later.
+LONGEST_ROLLING = 160  # characters of a sentence in such a summary: twenty turns share the space
+# The prompts below the title get at most this share of a summary: decisions answer more questions later.
 _ASKED_SHARE = 0.4
-_LEAST_ASKED = 2  # content words of a prompt that is listed below the title; "commit it" has one
-_BRIEF = 100  # characters of a sentence that may be the only one about an outcome
+_LEAST_ASKED = 2  # least content words of a prompt that is listed below the title; "commit it" has one
+_BRIEF = 100  # characters; a longer sentence about an outcome ranks lower
 _DECISION, _DECIDED = tables.cues("decision"), tables.cues("decided")
 _RESULT, _SMALL_TALK = tables.cues("result"), tables.cues("small_talk")
 _DEED = re.compile(  # how a sentence begins in which the assistant reports what it did
@@ -37,7 +37,7 @@ def session_summary(
 ) -> str:
     """Summarise a session: its title, then lines `Outcome:`, `Answered:`, `Asked:`, `Open:` and `Files:`.
 
-    `Answered:` is about turns without decisions or actions, `Asked:` adds to the title.
+    `Answered:` is about turns without decisions or actions, `Asked:` about prompts other than the title.
 
     Args:
         exchanges: the turns in order.
@@ -73,7 +73,7 @@ def session_summary(
 def decisions(exchanges: Sequence[Exchange]) -> list[str]:
     """Return the sentences of a session about decisions, actions and causes, in order.
 
-    They are the assistant's; the user's are included only if they say that something is decided.
+    They are the assistant's. A sentence of the user is included only if it says that something is decided.
     """
     unique: dict[str, None] = {}
     for exchange in exchanges:
@@ -85,9 +85,9 @@ def decisions(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def outcome(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return sentences about the outcome of a session, best first; each further one of a turn ranks lower.
+    """Return sentences about the outcome of a session, best first; a turn's second one ranks lower.
 
-    They are the assistant's, or say what the user decided. The sentence of the title is left out.
+    The sentences are the assistant's, or say what the user decided. The sentence of the title is left out.
     """
     title_sentence = subject(exchanges)
     title_words = set(content_words(title_sentence))
@@ -116,14 +116,14 @@ def _outcome_score(sentence: Sentence, title_words: Collection[str]) -> float:
     score = 2.0 * len(words & set(title_words)) / (len(title_words) or 1)
     score += bool(_DECISION.search(text)) + 2.0 * bool(_DEED.match(text)) + bool(_RESULT.search(text))
     score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
-    is_other = _SMALL_TALK.match(text) or open_cues.LATER.search(text) or text.endswith((*QUESTION, ":"))
-    return score - 3.0 * bool(is_other or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
+    is_aside = _SMALL_TALK.match(text) or open_cues.LATER.search(text) or text.endswith((*QUESTION, ":"))
+    return score - 3.0 * bool(is_aside or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
 
 
 def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) -> str:
     """Return `label: sentences` with as many different sentences as fit, in order; "" if none fits.
 
-    Sentences in `seen` are left out; the chosen ones are added to it.
+    Sentences in `seen` are left out; the chosen sentences are added to `seen`.
     """
     room -= len(label) + 2
     unique = dict.fromkeys(sentence.text for text in dict.fromkeys(texts) for sentence in sentences(text))
@@ -137,7 +137,7 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
         best = max(remaining, key=lambda at: (len(words[at] - covered) / math.sqrt(len(words[at]) + 1), -at))
         chosen.append(best)
         covered |= words[best]
-        room -= len(candidates[best]) + 2  # a semicolon, a space
+        room -= len(candidates[best]) + 2  # for a semicolon and a space
     seen += [candidates[at] for at in chosen]
     return f"{label}: {join([candidates[at] for at in sorted(chosen)])}" if chosen else ""
 

@@ -1,7 +1,7 @@
 """Short forms of ids, for users and models that repeat them; `records.full_ids` resolves them.
 
-A form has a fixed length, so that it can be made without the store. Eight hex digits are 32 bits: among
-100,000 records about one pair shares a form. A request for such a form returns both records.
+A short form has a fixed length, so that it can be made without the store. Eight hex digits are 32 bits: among
+100,000 records about one pair shares a form. A request for a shared form returns both records.
 """
 
 import re
@@ -9,7 +9,7 @@ import re
 DIGITS = 8  # digits of a derived id that are shown
 _DERIVED = re.compile(r"[a-z]+_[0-9a-f]{24}")  # made by `models.records.derived_id`
 # Session ids that hosts generate, and how many characters to show. A UUID of version 7 (Codex) begins with
-# 48 bits of time, the first 32 of them the same for a minute; OpenCode's also begin with the time.
+# 48 bits of time; the first 32 change only once a minute. OpenCode's ids also begin with the time.
 _GENERATED = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), 13),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), DIGITS),

@@ -22,6 +22,7 @@ _SYNONYMS = tables.first_of_line("synonyms")
 _MARKERS = tables.first_of_line("markers")
 _SAYING_NOTHING = STOP | tables.words("saying_nothing") | _CHANGES
 _BE = frozenset("is are was were be been being ist sind wird werden est sont es son".split())
+# Tokens that join the items of a list or two clauses, and tokens that end a clause.
 _JOINTS = frozenset({",", "and", "or", "und", "oder", "et", "ou", "y", "o"})
 _TURNS = frozenset({",", ";", ".", ":", "!", "?", "(", ")", "but", "sondern", "aber", "mais", "sino", "pero"})
 _UNSPACED = r"\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts without spaces
@@ -45,7 +46,7 @@ _REWRITTEN = tuple(
         (r"\b[ldnsjmcqu]{1,2}['\u2019](?=\w)", ""),
         (r"(?<=\d),(?=\d{3}\b)", ""),
         (r"\b(\d+(?:\.\d+)?)(ms|min|h|kb|mb|gb|tb)\b", r"\1 \2"),
-        (r"(?<=\d) ?s\b", " seconds"),  # s and d are stop words otherwise
+        (r"(?<=\d) ?s\b", " seconds"),  # otherwise s and d would be stop words
         (r"(?<=\d) ?d\b", " days"),
         (r"(?<=[a-z])-(?=[a-z])", ""),
         (rf"(?<=[{_UNSPACED}])(?=[a-z\d])|(?<=[a-z\d])(?=[{_UNSPACED}])", " "),
@@ -78,7 +79,8 @@ _EXTENTS = {
 LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
 LIMITS = frozenset("only except unless".split())
 PARTS = tables.words("parts")
-# Verbs whose subject is the value of a fact: the owner may change, but another owned thing is another fact.
+# Verbs whose subject is the value of a fact: the owner may change, but another owned thing makes another
+# fact.
 HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())
 
 
@@ -95,7 +97,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """The words of a fact in order, those of its reason, and other properties that distinguish facts."""
+    """The words of a fact in order, the stems of its reason, and other properties that distinguish facts."""
 
     words: tuple[Word, ...]
     is_change: bool
@@ -105,7 +107,7 @@ class Statement:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """The stems of its words."""
+        """The stems of the fact's words."""
         return frozenset(word.stem for word in self.words)
 
 
@@ -124,7 +126,7 @@ def statement(text: str) -> Statement:
     reason = frozenset(word.stem for word in _Reader(_TOKEN.findall(reasons)).read())
     is_change = any(token.casefold() in _CHANGES for token in tokens)
     extents = frozenset(_EXTENTS[word] for word in map(str.casefold, tokens) if word in _EXTENTS)
-    return Statement(_numbered(_Reader(tokens).read()), is_change, reason, extents, _negations(tokens))
+    return Statement(_numbered(_Reader(tokens).read()), is_change, reason, extents, _count_negations(tokens))
 
 
 def stem(word: str) -> str:
@@ -178,15 +180,15 @@ class _Reader:
         self._end_clause("")
         return self._words
 
-    def _joins_list(self, at: int) -> bool:
+    def _joins_list(self, position: int) -> bool:
         """Return True if a comma or an "and" joins the items of a list, not two clauses."""
-        after = self._tokens[at + 1 : at + 4]
-        if self._tokens[at] == ",":
+        after = self._tokens[position + 1 : position + 4]
+        if self._tokens[position] == ",":
             return any(token in _JOINTS for token in after[:2])
         return not (self._has_verb and any(token in _BE for token in after))
 
     def _end_clause(self, role: str) -> None:
-        """End a clause; if a negation ends it, the negation applies to the whole clause."""
+        """End a clause; a negation at its end applies to the whole clause. `role` is the next word's."""
         if self._negation_start == len(self._words):
             clause = [word._replace(is_negated=True) for word in self._words[self._clause_start :]]
             self._words[self._clause_start :] = clause
@@ -194,6 +196,7 @@ class _Reader:
         self._is_listed, self._clause_start = False, len(self._words)
 
     def _add(self, token: str, word: str) -> None:
+        """Add a content word with the role and the negation that were noted for it."""
         bare = re.sub(r"['\u2019]s$", "", word)
         opposite = _OPPOSITES.get(bare)
         self._words.append(
@@ -209,7 +212,7 @@ class _Reader:
         self._is_listed = self._is_after_be = False
 
 
-def _negations(tokens: list[str]) -> int:
+def _count_negations(tokens: list[str]) -> int:
     """Count the negations; "any more" after a negation does not count."""
     words = [word for word in map(str.casefold, tokens) if word in _NEGATIONS or word in _OPPOSITES]
     return len(words) - words.count("nolonger") or len(words[:1])

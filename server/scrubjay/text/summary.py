@@ -18,15 +18,15 @@ from scrubjay.text.titles import Exchange, cut_to_gist, is_empty, subject, witho
 
 # Sizes are in characters.
 TURN_LIMIT = 1200  # a turn's summary
-ABSTRACT_LIMIT = 600  # a document's
+ABSTRACT_LIMIT = 600  # a document's abstract
 LONGEST = 320  # one sentence; a longer one is cut after a word
-READ = 60_000  # what is read of a document: a book's first forty pages are representative enough
-_LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
+READ = 60_000  # the part of a document that is read: a book's first forty pages are enough
+_LEAST_ABSTRACT_WORDS = 4  # least content words of a sentence; a shorter one is a label
 _LEAD = 1.5  # factor for a document's first sentence, because authors begin with the subject
-_ONCE = 0.1  # weight of a word in only one sentence, which matters only if all words are such
-_LEAST_SHARE = 0.2  # of the best sentence's score; sentences below it only fill space
-_MOST_COVERED = 0.75  # share of a sentence's words in chosen ones; with more it is a repetition
-_MOST_NAMES = 12  # definitions of a source file
+_ONCE = 0.1  # weight of a word in only one sentence; it decides only if no word is in several
+_LEAST_SHARE = 0.2  # sentences below this share of the best one's score only fill space
+_MOST_COVERED = 0.75  # a sentence repeats the chosen ones if they have more of its words than this share
+_MOST_NAMES = 12  # definitions that a source file's abstract names
 _DECISION, _CHANGE, _SMALL_TALK = map(tables.cues, ("decision", "change", "small_talk"))
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
 _COMMENT = re.compile(
@@ -64,7 +64,7 @@ def gist(user: str | None, assistant: str | None) -> str:
     """Return the gist of a turn whose words are not to be stored: lines `Asked:` and `Answered:`.
 
     The gist of a prompt is its title. The gist of an answer is a dozen words if it is one sentence, else its
-    most important sentences, at most half of it.
+    most important sentences, at most half of its text.
     """
     asked = cut_to_gist(without_opener(subject([Exchange(user or "", "")])))
     answer = assistant or ""
@@ -76,7 +76,7 @@ def gist(user: str | None, assistant: str | None) -> str:
 
 
 def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
-    """Parse a turn's summary, written by `summarise` or a caller; lines without a label are the answer's."""
+    """Parse a turn's summary, written by `summarise` or a caller; lines without a label are answers."""
     asked: list[str] = []
     answered: list[str] = []
     for line in summary.split("\n"):
@@ -99,7 +99,7 @@ def abstract(
     """Summarise a document in at most `limit` characters: its heading, then central sentences in order.
 
     With `code`, summarise the comment at the top, then list the first `names` that the file defines. No word
-    is cut; "" if there is no text.
+    is cut. The result is "" if there is no text.
     """
     lines = [clip(heading, limit)] if heading else []
     room = limit - sum(len(line) + 1 for line in lines)
@@ -132,7 +132,10 @@ def _asked(text: str, room: int) -> str:
 
 
 def answered_by(question: str, answer: str, room: int) -> str:
-    """Choose sentences with decisions, words of the question, numbers or code, or at an end of the answer."""
+    """Choose the best sentences of an answer.
+
+    These have decisions, words of the question, numbers or code, or are in the first or last paragraph.
+    """
     question_words = set(content_words(question[:2000]))
     last = max((sentence.paragraph for sentence in sentences(answer)), default=0)
 
@@ -155,20 +158,20 @@ def _chosen(text: str, worth: Callable[[Sentence], float], room: int) -> str:
     flat_text = Sentence(flat(text.replace("`", " ").replace("~", " ")), 0, True)
     candidates = list(sentences(text)) or [flat_text]
     scores = [worth(sentence) for sentence in candidates]
-    order = sorted(range(len(candidates)), key=lambda at: (-scores[at], at))
+    order = sorted(range(len(candidates)), key=lambda index: (-scores[index], index))
     chosen: dict[int, str] = {}
-    for at in [at for at in order if scores[at] >= 0] or order[:1]:
-        whole = candidates[at].text
-        # Do not fill the rest with half a sentence, unless there is nothing else.
+    for index in [index for index in order if scores[index] >= 0] or order[:1]:
+        whole = candidates[index].text
+        # Do not fill the remaining space with half a sentence, unless no other sentence was chosen.
         piece = clip(whole, min(room, LONGEST)) if not chosen or len(whole) > LONGEST else whole
         if piece and len(piece) <= room and piece not in chosen.values():
-            chosen[at] = piece
+            chosen[index] = piece
             room -= len(piece) + 2
-    return join([chosen[at] for at in sorted(chosen)])
+    return join([chosen[index] for index in sorted(chosen)])
 
 
 def _central(sentences: Sequence[Sentence], room: int) -> str:
-    """Join as many as fit of the sentences whose words the text uses most; repeated words count less.
+    """Join the sentences whose words the text uses most, as many as fit; repeated words count less.
 
     Sentences that differ only in their numbers, as lines of a log or a table do, count as one.
     """
@@ -179,7 +182,7 @@ def _central(sentences: Sequence[Sentence], room: int) -> str:
     covered: set[str] = set()
 
     def worth(at: int) -> float:
-        """Sum the uses of the words, half for covered ones; length is no advantage."""
+        """Sum the uses of a sentence's words, half for covered ones, divided so that length does not help."""
         weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in covered else 1.0) for word in words[at])
         # fsum: in a plain sum, the order of a set, and so the hash seed, would decide a tie.
         return math.fsum(weights) / math.sqrt(len(words[at]) + 1)
@@ -194,7 +197,7 @@ def _central(sentences: Sequence[Sentence], room: int) -> str:
         if worths[best] < least:
             break
         chosen[best] = clip(sentences[best].text, min(room, LONGEST))
-        room -= len(chosen[best]) + 2  # a semicolon, a space
+        room -= len(chosen[best]) + 2  # for a semicolon and a space
         covered |= words[best]
         fitting = [
             at for at in remaining if at not in chosen and len(sentences[at].text) <= min(room, LONGEST)
@@ -211,7 +214,7 @@ def _top_comment(text: str) -> str:
 
 
 def name_line(label: str, names: Iterable[str], room: int) -> str:
-    """Return `label: a, b and 3 more` with as many whole names as fit; "" without names or space."""
+    """Return `label: a, b and 3 more` with as many whole names as fit; "" if there is no name or no space."""
     unique = list(dict.fromkeys(filter(None, map(flat, names))))
     if not unique:
         return ""

@@ -1,4 +1,4 @@
-"""Reads the tables of words and patterns in the TOML files of this room."""
+"""Reads the tables of words and patterns in the TOML files of this folder."""
 
 import re
 import tomllib

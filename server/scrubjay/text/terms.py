@@ -15,7 +15,7 @@ from scrubjay.text import tables
 STOP = tables.words("stop")
 
 SMALL_TALK = tables.words("small_talk")
-# by value
+# Each number word is at the index of its value.
 NUMBER_WORDS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 
 # Vowel signs and other marks, which are part of their word: Python does not count them as letters, the index
@@ -32,7 +32,7 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
-# Scripts of South-East Asia, written without spaces, and their tone marks, which end a word to the index.
+# Scripts of South-East Asia, written without spaces, and their tone marks, which end a word in the index.
 _UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _TONES: dict[int, None] = dict.fromkeys([*range(0x0E47, 0x0E4F), *range(0x0EC8, 0x0ECE), 0x17D2], None)
@@ -56,7 +56,7 @@ _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3})
 # A plain word of prose, which contains no other words; most words are plain.
 _PLAIN = r"[\"'(\[*]*+[A-Za-z]?[a-z'\u2019]*+[\"')\]*.,:;!?]*+"
 PLAIN = re.compile(_PLAIN)
-_ODD = re.compile(rf"(?<!\S)(?!{_PLAIN}(?!\S))\S+")  # any other word
+_ODD = re.compile(rf"(?<!\S)(?!{_PLAIN}(?!\S))\S+")  # a word that is not plain
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 _JOINED_VERSION = re.compile(r"(?:v\d+)+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -114,7 +114,7 @@ def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
     """Return the compared words with one of these beginnings that occur unchanged in a text."""
     prefixes = tuple(beginnings)
     if text.isascii() and "" not in prefixes:
-        return list(_beginning(text.lower(), prefixes))
+        return list(_words_beginning(text.lower(), prefixes))
     candidates = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
     return candidates if text.isascii() else [word for word in candidates if not _has_parts(word)]
 
@@ -126,22 +126,22 @@ def _has_parts(word: str) -> bool:
     return len(word.translate(_TONES)) > 3 and _UNSPACED_RUN.fullmatch(word) is not None
 
 
-def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
+def _words_beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
     """Yield the words of a lower-case ASCII text that have one of these prefixes."""
     for prefix in prefixes:
-        at = letters.find(prefix)
-        while at >= 0:
-            end = at + len(prefix)
-            if at == 0 or not letters[at - 1].isalnum():
+        start = letters.find(prefix)
+        while start >= 0:
+            end = start + len(prefix)
+            if start == 0 or not letters[start - 1].isalnum():
                 while letters[end : end + 1].isalnum():
                     end += 1
-                if (word := letters[at:end]) not in STOP:
+                if (word := letters[start:end]) not in STOP:
                     yield word
-            at = letters.find(prefix, end)
+            start = letters.find(prefix, end)
 
 
 def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
-    """Return the other compared words with one of these beginnings: parts of names, and joined names."""
+    """Return the compared words that `spelled_words` does not find: parts of names, and joined names."""
     composed = _composed(text)
     odd = (word for word in _ODD.findall(composed) if may_begin(word, beginnings))
     lower = composed.lower()
@@ -151,7 +151,7 @@ def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
 
 
 def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
-    """Return those of the beginnings that compared words of a text may have; no word has any of the others.
+    """Return the beginnings that compared words of a text may have; they cannot have the others.
 
     >>> may_begin("user_profile of Ada", ["userprof", "rename"])
     {'userprof'}
@@ -206,7 +206,7 @@ def remove_names(query: str, names: Collection[str]) -> str:
     The name of a speaker or a project is in most texts of its scope, but it dominates the vector that a small
     model makes of the query.
     """
-    pattern = _any_of(names)
+    pattern = _pattern_of(names)
     if pattern is None or not pattern.search(query):
         return query
     rest = " ".join(pattern.sub(" ", query).split())
@@ -215,7 +215,7 @@ def remove_names(query: str, names: Collection[str]) -> str:
 
 def mentions(query: str, names: Collection[str]) -> list[str]:
     """Return the names that occur in a query as whole words; "Ann Lee" does not count as "Ann"."""
-    pattern = _any_of(names)
+    pattern = _pattern_of(names)
     mentioned = {match[1].casefold() for match in pattern.finditer(query)} if pattern else set()
     return [name for name in dict.fromkeys(names) if name.strip().casefold() in mentioned]
 
@@ -229,7 +229,7 @@ def quotes(query: str, text: str) -> bool:
     quote = _sequence(query)
     normal = _normal(text)
     if not quote or not all(word in normal for word in quote):
-        return False  # true of most texts, and takes a tenth of the time of the rest
+        return False  # this decides most texts, in a tenth of the time of the rest
     sequence = _sequence(text)
     if f" {' '.join(quote)} " not in f" {' '.join(sequence)} ":
         return False
@@ -256,7 +256,7 @@ def _composed(text: str) -> str:
 
 
 def _additions(text: str) -> list[str]:
-    """Return the words to add to a text, each once: not in it, no stop word, at least two characters."""
+    """Return the words to add to a text, each once: no word of the text, no stop word, no single letter."""
     normal = _composed(text)
     respelled = [] if normal == text else _RUN.findall(normal)
     hidden = [*_hidden_words(" ".join(_ODD.findall(normal))), *_singulars(normal)]
@@ -305,7 +305,7 @@ def _hidden_words(text: str) -> Iterator[str]:
     for mark, compound in _COMPOUND:
         for name in compound.findall(text) if mark in text else ():
             pieces = _RUN.findall(name)
-            if _is_name(pieces, dotted="." in name):
+            if _is_identifier(pieces, dotted="." in name):
                 yield "".join(pieces).lower()
     for match in _GROUPED.finditer(text):
         yield _digits(match)
@@ -352,7 +352,7 @@ def _unspaced_parts(run: str) -> Iterator[str]:
             yield from (letters[at : at + size] for at in range(max(1, len(letters) - size + 1)))
 
 
-def _is_name(words: list[str], *, dotted: bool) -> bool:
+def _is_identifier(words: list[str], *, dotted: bool) -> bool:
     """Return True if joined words are an identifier: not a date, a version, `e.g.` or a number."""
     if dotted:
         return all(len(word) > 1 and word[0].isalpha() for word in words)
@@ -376,8 +376,8 @@ def _sequence(text: str) -> tuple[str, ...]:
     return tuple(_CJK_OR_RUN.findall(_normal(text)))
 
 
-def _any_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Compile a pattern for any of the names as a whole word; `scrubjay` in `scrubjay.py` is not one."""
+def _pattern_of(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Compile a pattern for any of the names as a whole word; `scrubjay` in `scrubjay.py` does not count."""
     longest_first = sorted({name.strip() for name in names} - {""}, key=lambda name: (-len(name), name))
     if not longest_first:
         return None

@@ -12,7 +12,7 @@ from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
 from scrubjay.text.terms import NUMBER_WORDS, content_words
 
-LONGEST = 300  # characters of a question about a time; a longer text only mentions one
+LONGEST = 300  # characters of a question about a time; a longer text only mentions a time
 LONGEST_PHRASE = 60  # characters of a time that is passed as an argument
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has an end
 
@@ -62,7 +62,7 @@ _NEAR_BEFORE = 20  # characters before a date that are searched for its preposit
 
 @dataclass(frozen=True)
 class PastSessions:
-    """`count` consecutive sessions; the newest of them is `back` sessions ago, 1 for the last one."""
+    """`count` consecutive sessions; the newest is `back` sessions ago (1 is the last session)."""
 
     back: int
     count: int = 1
@@ -70,7 +70,7 @@ class PastSessions:
 
 @dataclass(frozen=True)
 class Event:
-    """An event in the words of the question, which asks about the time before it or, with `after`, since."""
+    """An event in the question's words; `after` is True for the time after it, False for the time before."""
 
     words: str
     after: bool
@@ -93,11 +93,11 @@ class TimeAsked:
     @property
     def words(self) -> tuple[str, ...]:
         """The content words of the rest; empty if the question is only about a time."""
-        return _content(self.rest)
+        return _topic_words(self.rest)
 
 
 def time_asked(text: str, now: datetime) -> TimeAsked | None:
-    """Parse the time that a question asks about; None if it names none, or several.
+    """Parse the time that a question asks about; None if it names no time, or several.
 
     Every period ends after it begins, and does not begin after `now` unless the question names such a date.
     """
@@ -109,21 +109,21 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
             return None
         named = "".join(text[at.start : at.stop] for at, _ in places)
         certain = not _YEAR.search(named) and (period.exact or not period.any_year)
-        return TimeAsked(_until_today(period, now), _without(text, [at for at, _ in places]), certain)
+        return TimeAsked(_until_today(period, now), _rest_without(text, [at for at, _ in places]), certain)
     if match := _RECENTLY.search(text):
         week = Period(midnight(now) - 7 * DAY, midnight(now) + DAY, exact=False)
-        return TimeAsked(week, _without(text, [range(*match.span())]), certain=False)
+        return TimeAsked(week, _rest_without(text, [range(*match.span())]), certain=False)
     if match := _SESSIONS.search(text):
         return _sessions_asked(text, match)
     if match := _EVENT.search(text):
         event = Event(match["words"].strip(), after=match["which"].lower() in ("since", "after"))
-        rest = _without(text, [range(*match.span())])
-        return TimeAsked(event, rest, certain=False) if _content(event.words) else None
+        rest = _rest_without(text, [range(*match.span())])
+        return TimeAsked(event, rest, certain=False) if _topic_words(event.words) else None
     return None
 
 
 def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
-    """Return the start of the time that a phrase names or, with `end`, its end; None if it names none.
+    """Return the start (with `end`, the end) of the time that a phrase names; None if it names no time.
 
     "yesterday" starts and ends at midnight, "3 weeks ago" is a day, "2 hours ago" and "now" are moments.
     """
@@ -133,7 +133,7 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
     if phrase.lower() == "now":
         return now
     if (match := _HOURS.fullmatch(phrase)) and match["ago"]:
-        return now - _length(match)
+        return now - _duration(match)
     try:
         if match := _AGO.fullmatch(phrase):
             day = day_ago(midnight(now), match["unit"].lower(), count_of(match["count"]))
@@ -150,7 +150,7 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
 def name_in_days(start: datetime, end: datetime) -> str:
     """Name a period by its days: "2026-11-11", "2026-11-09 to 2026-11-15", "before 2026-11-14".
 
-    Times of day are added unless it begins and ends at midnight. Both ends are in one time zone.
+    Times of day are added unless the period begins and ends at midnight. Both ends are in one time zone.
     """
     is_whole_days = end == midnight(end) and (start <= EPOCH or start == midnight(start))
     form = "%Y-%m-%d" if is_whole_days else "%Y-%m-%d %H:%M"
@@ -164,27 +164,36 @@ def name_in_days(start: datetime, end: datetime) -> str:
 
 
 def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime) -> Period | None:
-    """Return the period that a question names: one, the same one twice, or from one to another; else None."""
-    (at, period), *others = places
-    before = text[max(0, at.start - _NEAR_BEFORE) : at.start]
-    if _RELATIVE.search(before):
+    """Return the period that a question names with these dates, or None if they name several.
+
+    It is named by one date, by several equal ones, or from one date to another.
+    """
+    (place, period), *others = places
+    text_before = text[max(0, place.start - _NEAR_BEFORE) : place.start]
+    if _RELATIVE.search(text_before):
         return None  # "the day before November 11"
     if len(others) == 1:
-        (to, last), phrase = others[0], text[at.start : at.stop]
-        joined = _TO.fullmatch(text[at.stop : to.start]) or _BEFORE_WITHIN.match(text[to.start : to.stop])
-        if joined and (_FROM.search(before) or _FROM_WITHIN.match(phrase)) and period.start < last.end:
-            return Period(period.start, last.end, exact=False)
+        (last_place, last_period), phrase = others[0], text[place.start : place.stop]
+        joined = _TO.fullmatch(text[place.stop : last_place.start]) or _BEFORE_WITHIN.match(
+            text[last_place.start : last_place.stop]
+        )
+        if (
+            joined
+            and (_FROM.search(text_before) or _FROM_WITHIN.match(phrase))
+            and period.start < last_period.end
+        ):
+            return Period(period.start, last_period.end, exact=False)
     if any((other.start, other.end) != (period.start, period.end) for _, other in others):
         return None
-    if preposition := _BEFORE.search(before) or _BEFORE_WITHIN.match(text[at.start : at.stop]):
+    if preposition := _BEFORE.search(text_before) or _BEFORE_WITHIN.match(text[place.start : place.stop]):
         end = period.end if preposition["word"].lower() in ("until", "till", "up to") else period.start
         return Period(EPOCH.astimezone(now.tzinfo), end, exact=False)
-    return _part_of_day(text, at, period) if period.exact else period
+    return _part_of_day(text, place, period) if period.exact else period
 
 
-def _part_of_day(text: str, at: range, day: Period) -> Period:
+def _part_of_day(text: str, place: range, day: Period) -> Period:
     """Narrow a day to the part of it that the question names, if any; a night ends at five."""
-    part = _PART.search(text[at.start : at.stop]) or _PART_AFTER.match(text, at.stop)
+    part = _PART.search(text[place.start : place.stop]) or _PART_AFTER.match(text, place.stop)
     if part is None:
         return day
     first, last = (timedelta(hours=hour) for hour in _PARTS[part[1].lower()])
@@ -198,17 +207,17 @@ def _until_today(period: Period, now: datetime) -> Period:
 
 
 def _hours(text: str, now: datetime) -> list[tuple[range, Period]]:
-    """Parse "the last 2 hours" and "2 hours ago", the latter as the hour or two around that moment."""
+    """Parse "the last 2 hours" and "2 hours ago"; the latter is two hours around that moment."""
     match = _HOURS.search(text)
     if match is None:
         return []
-    length = _length(match)
+    length = _duration(match)
     end = now - length / 2 if match["ago"] else now
     start = now - length * 1.5 if match["ago"] else now - length
     return [(range(*match.span()), Period(start, end, exact=False))]
 
 
-def _length(match: re.Match[str]) -> timedelta:
+def _duration(match: re.Match[str]) -> timedelta:
     unit = match["unit"] or match["units"]
     count = match["past"] or match["ago"] or "one"
     length = count_of(count) * timedelta(**{f"{unit.lower()}s": 1})
@@ -222,18 +231,20 @@ def _sessions_asked(text: str, match: re.Match[str]) -> TimeAsked | None:
         sessions = PastSessions(max(1, count_of(match["ago"])))
     else:
         sessions = PastSessions(1, max(1, count_of(match["count"] or "one")))
-    asked = TimeAsked(sessions, _without(text, [range(*match.span())]), certain=True)
+    asked = TimeAsked(sessions, _rest_without(text, [range(*match.span())]), certain=True)
     is_session = (match["noun"] or "session").lower().startswith("session")
     if asked.words and (not is_session or _ABOUT.match(text, match.end())):
         return None  # "the last time we discussed retries" may be long ago
     return asked
 
 
-def _without(text: str, places: Sequence[range]) -> str:
+def _rest_without(text: str, places: Sequence[range]) -> str:
+    """Return the words of a text outside these places, without filler and stop words."""
     for at in places:
         text = text[: at.start] + " " * len(at) + text[at.stop :]
-    return " ".join(word for word in text.split() if _content(word))
+    return " ".join(word for word in text.split() if _topic_words(word))
 
 
-def _content(text: str) -> tuple[str, ...]:
+def _topic_words(text: str) -> tuple[str, ...]:
+    """Return the content words of a text, each once, without words for talk and work."""
     return tuple(word for word in dict.fromkeys(content_words(text)) if word not in _FILLER)

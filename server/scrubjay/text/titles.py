@@ -1,4 +1,4 @@
-"""Titles a turn or a session by one of its sentences, without politeness."""
+"""Chooses the title of a turn or a session: one of its sentences, without politeness."""
 
 import math
 import re
@@ -41,8 +41,8 @@ def title(exchanges: Sequence[Exchange]) -> str:
     """Return the subject of a session, or of a single turn: a whole sentence, without politeness.
 
     It is from the prompt whose words the session uses most and that has the longest answers; if no prompt has
-    a subject, it is from an answer. Only a sentence longer than `TITLE_LIMIT` is cut, after a word. "" if
-    there is no text.
+    a subject, it is from an answer. Only a sentence longer than `TITLE_LIMIT` is cut, after a word. The
+    title is "" if there is no text.
     """
     return clip(without_opener(subject(exchanges)).rstrip(".:;,\u3002"), TITLE_LIMIT)
 
@@ -79,43 +79,43 @@ def subject(exchanges: Sequence[Exchange]) -> str:
     words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
     uses = Counter(word for turn_words in words for word in turn_words)
     prompts = ["" if is_empty(user) else user for user, _ in sides]
-    # The number of words about each prompt. What follows "yes, do it" is about the prompt before.
+    # The number of words about each prompt. A turn that follows "yes, do it" is about the prompt before.
     sizes = [0] * len(sides)
-    about = 0
-    for at, turn_words in enumerate(words):
-        about = at if prompts[at] else about
-        sizes[about] += len(turn_words)
+    current = 0
+    for index, turn_words in enumerate(words):
+        current = index if prompts[index] else current
+        sizes[current] += len(turn_words)
     answers = [answer for _, answer in sides]
     return (
-        _central_of(prompts, sizes, uses, 2)
-        or _central_of(answers, sizes, uses, 2)
-        or _central_of(prompts, sizes, uses, 1)
+        _central_sentence(prompts, sizes, uses, 2)
+        or _central_sentence(answers, sizes, uses, 2)
+        or _central_sentence(prompts, sizes, uses, 1)
     )
 
 
-def _central_of(texts: Sequence[str], sizes: Sequence[int], uses: Counter[str], least: int) -> str:
+def _central_sentence(texts: Sequence[str], sizes: Sequence[int], uses: Counter[str], least: int) -> str:
     """Choose the sentence with at least `least` content words whose words the session uses most.
 
     `sizes` are the numbers of words about each text; a sentence of a text with more of them is preferred.
     """
-    best, most = "", 0.0
+    best, best_worth = "", 0.0
     for text, size in zip(texts, sizes, strict=True):
         for sentence in _whole_sentences(text):
             bare = without_opener(sentence.text)
             words = subject_words(bare)
             worth = math.fsum(math.log(1 + uses[word]) for word in words) / math.sqrt(len(words) + 2)
-            first = _FIRST if sentence.paragraph == 0 else 1.0
-            worth *= math.log(2 + size) * first * (1.0 if best else _FIRST)
+            position_factor = _FIRST if sentence.paragraph == 0 else 1.0
+            worth *= math.log(2 + size) * position_factor * (1.0 if best else _FIRST)
             is_aside = _SMALL_TALK.match(bare) or _ASIDE.search(bare)
             if is_aside or not _is_prose(bare) or len(bare) > TITLE_LIMIT:
                 worth *= _MINOR
-            if worth > most and len(words) >= least:
-                best, most = sentence.text, worth
+            if worth > best_worth and len(words) >= least:
+                best, best_worth = sentence.text, worth
     return best
 
 
 def _whole_sentences(text: str) -> list[Sentence]:
-    """Split a text into sentences; if one is too long, also at its lines, which may lack a full stop."""
+    """Split a text into sentences; if one is too long, also at line ends, where full stops may be missing."""
     parts = list(sentences(text))
     if any(len(sentence.text) > TITLE_LIMIT for sentence in parts):
         parts = [sentence for line in text.split("\n") for sentence in sentences(line)]

@@ -21,19 +21,20 @@ if TYPE_CHECKING:
 
 _SHELL_INPUTS = ("command", "cmd", "CommandLine")
 _FILE_INPUTS = "file_path filePath path absolute_path target_file notebook_path TargetFile".split()
+# Tags of the blocks that hosts add around a prompt.
 _ADDED = frozenset(
     "ADDITIONAL_METADATA USER_SETTINGS_CHANGE hook_context session_context state_snapshot system_reminder "
     "environment_context environment_details user_instructions current_datetime timestamp "
     "qwen:user-prompt-submit-context qwen:session-start-context".split()
 )
 _INSTRUCTIONS = "# AGENTS.md instructions"  # how a message that Codex writes in the user's name begins
-# Types of the blocks that hold a picture or a file, and keys of other such blocks.
+# Types of blocks that hold a picture or a file, and keys that only other such blocks have.
 _PICTURES = frozenset(
     "image input_image local_image localImage image_url document file resource image_asset_pointer".split()
 )
 _PICTURE_KEYS = ("inlineData", "fileData", "Image")
 _PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # Codex writes it around a picture
-# Tools that ask the user, and results without an answer.
+# Tools that ask the user, and how their results begin without an answer and with one.
 _ASKING = frozenset(
     "AskUserQuestion AskQuestion ask_user ask_user_question ask_followup_question ask_question "
     "request_user_input question".split()
@@ -60,7 +61,7 @@ class Book:
     def __init__(self, around: tuple[str, ...] = ()) -> None:
         self._around = around
         self._turns: list[Fields] = []
-        self._open_prompts: set[str] = set()  # those of the open turn
+        self._open_prompts: set[str] = set()  # the prompts of the open turn
         self._session_id: Any = None
         self._folder: str | None = None
         self._questions: dict[str, list[str]] = {}  # by the id of the tool call that asks the user
@@ -69,7 +70,7 @@ class Book:
         self.is_main = True  # False: the whole file is a subagent's
 
     def begins(self, session_id: Any, is_main: bool = True) -> None:
-        """Note the id of the session; `is_main` is False for a subagent's."""
+        """Note the id of the session; `is_main` is False for a subagent's session."""
         self._session_id = self._session_id or session_id
         self.is_main = self.is_main and is_main
 
@@ -83,18 +84,19 @@ class Book:
             self._folder = folder
 
     def noticed(self) -> None:
-        """Note that the host wrote in the user's name; after a complete turn, the next answer is to it."""
-        turn = self._open()
+        """Note that the host wrote in the user's name; after a complete turn, the answer is to the host."""
+        turn = self._open_turn()
         self._is_answering = turn is None or not turn["complete"]
 
     def add_prompt(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
         """Add a prompt; the same words under the same id are one prompt.
 
-        If none of the text is the user's and the turn is complete, the next answer does not belong to it.
+        If none of the text is the user's and the turn is complete, the next answer does not belong to the
+        turn.
         """
         text = _without_added(string(text))
         for tag in self._around:
-            text = _between(text, tag)
+            text = _inside_tag(text, tag)
         text = strip_injected(text)
         if not text or is_from_others(text):
             self.noticed()
@@ -113,21 +115,21 @@ class Book:
             return
         self._open_prompts, self._is_answering = {text}, True
         self._turns.append(new_turn(text, prompt_id, self._session_id, uuid, instant(at)))
-        self._goes_on(self._turns[-1])
+        self._note_folder(self._turns[-1])
 
     def add_answer(self, text: Any) -> None:
         """Add a text to the answer, but not twice in a row: some formats write it on several lines."""
-        turn = self._open()
+        turn = self._open_turn()
         text = strip_injected(string(text))
         if turn and text:
             if text not in turn["assistant"][-1:]:
                 turn["assistant"].append(text)
             turn["complete"], turn["failed"] = True, False
-            self._goes_on(turn)
+            self._note_folder(turn)
 
     def add_tool_call(self, tool: Any, inputs: Any = None, call_id: Any = None) -> None:
         """Add the assistant's call of a tool; the turn is not complete until an answer follows."""
-        turn = self._open()
+        turn = self._open_turn()
         if not turn:
             return
         inputs = mapping(inputs)
@@ -140,11 +142,11 @@ class Book:
             if isinstance(command, str):
                 add_command(turn, command, call_id)
         turn["complete"] = False
-        self._goes_on(turn)
+        self._note_folder(turn)
 
     def add_tool_result(self, call_id: Any, result: Any, is_error: bool | None = None) -> None:
         """Add the user's words in a tool's result (answers, or why they rejected it), or its failure."""
-        turn, text = self._open(), _result(result)
+        turn, text = self._open_turn(), _result_text(result)
         if not turn or not text:
             return
         add_result(turn, call_id, text, is_error)
@@ -166,7 +168,7 @@ class Book:
 
     def interrupted(self) -> None:
         """Note that the user stopped the turn."""
-        turn = self._open()
+        turn = self._open_turn()
         if turn:
             turn["interrupted"], turn["complete"] = True, False
 
@@ -178,11 +180,13 @@ class Book:
             turn["assistant"] = "\n\n".join(turn["assistant"])
         return self._turns if self.is_main else []
 
-    def _goes_on(self, turn: Fields) -> None:
+    def _note_folder(self, turn: Fields) -> None:
+        """Note that the turn goes on in the current folder."""
         if self._folder:
             turn["folders"][self._folder] = None
 
-    def _open(self) -> Fields | None:
+    def _open_turn(self) -> Fields | None:
+        """Return the turn that the assistant answers, if any."""
         return self._turns[-1] if self._turns and self._is_answering else None
 
 
@@ -193,18 +197,21 @@ def joined(content: Any) -> str:
     if isinstance(content, dict):
         content = [content]
     blocks = content if isinstance(content, list) else []
-    texts = [each.get("text") if isinstance(each, dict) else each for each in blocks]
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
 def words(content: Any) -> str:
-    """Join the texts of a user's message; `IMAGE` for only a picture or a file, "" for tools' results."""
+    """Join the texts of a user's message.
+
+    The result is `IMAGE` for only a picture or a file, and "" for only the results of tools.
+    """
     text = joined(content)
     text = "" if _PICTURE_MARK.fullmatch(text) else text
     blocks = dicts([content] if isinstance(content, dict) else content)
-    others = [block for block in blocks if not _PICTURE_MARK.fullmatch(str(block.get("text")))]
-    if len(others) < len(blocks):
-        text = joined(others)
+    unmarked = [block for block in blocks if not _PICTURE_MARK.fullmatch(str(block.get("text")))]
+    if len(unmarked) < len(blocks):
+        text = joined(unmarked)
     is_picture = any(
         str(block.get("type")) in _PICTURES or any(map(block.get, _PICTURE_KEYS)) for block in blocks
     )
@@ -228,7 +235,7 @@ def _answers(text: str) -> list[str]:
 
 
 def _with_questions(questions: list[str], answers: list[str]) -> list[str]:
-    """Join each question with its answer, or all in one text if their numbers differ; [] without answers."""
+    """Join each question with its answer, or all in one text if their numbers differ; [] if unanswered."""
     if len(questions) != len(answers):
         return [" ".join([*questions, *answers])] if answers else []
     return [f"{question} {answers[place]}" for place, question in enumerate(questions)]
@@ -241,7 +248,7 @@ def _leaves(value: Any) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def _result(result: Any) -> str:
+def _result_text(result: Any) -> str:
     """Return the text of a tool's result from inside its objects and lists."""
     for key in ("functionResponse", "response", "output", "result", "content", "message"):
         if isinstance(result, list) and len(result) == 1:
@@ -251,8 +258,8 @@ def _result(result: Any) -> str:
     return joined(result).strip()
 
 
-def _between(text: str, tag: str) -> str:
-    """Return the text inside the tag that a text begins with; the whole text if it does not."""
+def _inside_tag(text: str, tag: str) -> str:
+    """Return the text inside the tag at the beginning of a text, or the whole text if it has no such tag."""
     start = text.lstrip()
     if not start.startswith(f"<{tag}"):
         return text

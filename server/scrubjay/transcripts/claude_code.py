@@ -1,8 +1,8 @@
 """The turns in the lines of Claude Code's transcripts.
 
 The format is internal to the host and changes without notice, so lines in an unknown form are skipped.
-The file lags behind: the end of a turn may be missing while the host's Stop hook runs. The time is linear in
-the length of a line. Standard library only, Python 3.9 syntax.
+The file lags behind: the end of a turn may be missing while the host's Stop hook runs. Reading takes
+time linear in the length of a line. Standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # `agentName` names a teammate; the prompts in its transcript are its lead's.
 _NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentName")
-# Types of the lines with a title, and its key: of older versions, of the model, and of the user (preferred).
+# Types of lines with a title, and the title's key: from older versions, the model, and the user (preferred).
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _FILE_INPUTS = ("file_path", "path", "notebook_path")
 _SHELLS = ("Bash", "PowerShell")
@@ -31,7 +31,7 @@ _SHELLS = ("Bash", "PowerShell")
 def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     """Read the turns of a transcript, in the order of the file; abandoned branches are turns too.
 
-    Each line is one JSON object. Lines that are broken, repeated or unknown are skipped, and so are those
+    Each line is one JSON object. Lines that are broken, repeated or unknown are skipped, and so are lines
     that are not between the user and the main assistant. The texts are raw: the caller redacts them.
     """
     all_turns: list[Fields] = []
@@ -52,9 +52,9 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
         elif not is_answer:
             texts, results = _texts(entry)
             shell_lines += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
-            prompt = _command("\n\n".join(text for text in texts if is_said(text)))
+            prompt = _as_typed("\n\n".join(text for text in texts if is_said(text)))
             if open_turn:
-                _add_words(open_turn, entry, texts, results, prompt)
+                _add_user_actions(open_turn, entry, texts, results, prompt)
             if prompt and not results and entry["type"] != "attachment":
                 open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
                 for line in shell_lines:
@@ -62,7 +62,7 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
                 shell_lines = []
                 all_turns.append(open_turn)
         if open_turn:
-            _goes_on(open_turn, entry)
+            _note_progress(open_turn, entry)
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     for turn in all_turns[-1:]:
@@ -71,7 +71,7 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
 
 
 def _note_host_words(entry: Fields, host_words: Fields) -> bool:
-    """Note the host's title or summary of the session; return False if the entry is neither."""
+    """Note the host's title or summary of the session; return False if the entry has neither."""
     kind = entry["type"]
     if kind in _TITLES:
         host_words[kind] = entry.get(_TITLES[kind])
@@ -91,8 +91,8 @@ def _add_host_words(turn: Fields, host_words: Fields) -> None:
 def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
     """Yield the lines of the conversation, its titles and its summaries, each once.
 
-    Other notes, subagents and `summary` lines of other sessions, which name a line of theirs, are left out.
-    Each entry comes with a flag: True if its parent line is missing.
+    Other notes, subagents and `summary` lines of other sessions (which name a line of that session) are left
+    out. Each entry comes with a flag: True if its parent line is missing.
     """
     seen: set[str | bytes] = set()
     for line in lines:
@@ -125,7 +125,7 @@ def _recap(entry: Fields) -> str:
 
 
 def _is_queued(entry: Fields) -> bool:
-    """Return True for a prompt typed while the assistant worked; only this line has it, and no hook does."""
+    """Return True for a prompt typed while the assistant worked, which no hook and no other line has."""
     note = mapping(entry.get("attachment"))
     if entry.get("type") != "attachment" or note.get("isMeta") or not _is_from_user(note):
         return False
@@ -176,7 +176,7 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
     texts, results = [], []
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
-            results.append(_result(block))
+            results.append(_result_text(block))
         elif block.get("type") == "text" and isinstance(block.get("text"), str):
             texts.append(strip_injected(block["text"]))
     texts = list(filter(None, texts))
@@ -185,7 +185,7 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
     return texts, results
 
 
-def _command(text: str) -> str:
+def _as_typed(text: str) -> str:
     """Return a prompt as it was typed; the host writes a slash command in tags."""
     if not text.startswith("<command-"):
         return text
@@ -193,12 +193,12 @@ def _command(text: str) -> str:
 
 
 def _is_wordless(turn: Fields) -> bool:
-    """Return True for only a picture or a slash command: if it has no answer, it was for the host itself."""
+    """Return True if a prompt is only a picture or a slash command: unanswered, it was for the host."""
     return turn["prompts"] == [IMAGE] or re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
 
 
 def _origin(entry: Fields) -> tuple[Any, Any]:
-    """Return the session id and the id of a line; of the original line if a fork copied it."""
+    """Return the session id and the id of a line, or those of the original line if a fork copied it."""
     source = mapping(entry.get("forkedFrom"))
     return source.get("sessionId") or entry.get("sessionId"), source.get("messageUuid") or entry.get("uuid")
 
@@ -223,7 +223,7 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
             turn["complete"] = False
 
 
-def _add_words(turn: Fields, entry: Fields, texts: list[str], results: list[str], prompt: str) -> None:
+def _add_user_actions(turn: Fields, entry: Fields, texts: list[str], results: list[str], prompt: str) -> None:
     """Add what the user did during a turn: interrupt it, queue a prompt, or answer a tool."""
     if any(text in INTERRUPTED for text in (*texts, *results)):
         turn["interrupted"], turn["complete"] = True, False
@@ -241,10 +241,10 @@ def _add_results(turn: Fields, entry: Fields) -> None:
     """Note which commands of a turn failed, by the tools' results in a message."""
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
-            add_result(turn, block.get("tool_use_id"), _result(block), block.get("is_error") is True)
+            add_result(turn, block.get("tool_use_id"), _result_text(block), block.get("is_error") is True)
 
 
-def _result(block: Fields) -> str:
+def _result_text(block: Fields) -> str:
     """Return the text of a tool's result."""
     content = block.get("content")
     blocks = content if isinstance(content, list) else [{"text": content}]
@@ -252,7 +252,8 @@ def _result(block: Fields) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str)).strip()
 
 
-def _goes_on(turn: Fields, entry: Fields) -> None:
+def _note_progress(turn: Fields, entry: Fields) -> None:
+    """Note the time and the working folder of a turn's latest line."""
     folder = entry.get("cwd")
     turn["until"] = entry.get("timestamp")
     if isinstance(folder, str):

@@ -1,6 +1,6 @@
 """Commands that failed: the error in their output, and the shape by which the same error is recognized.
 
-Standard library only, Python 3.9 syntax. The time is linear in a text, whatever it contains.
+Standard library only, Python 3.9 syntax. Reading a text takes linear time, whatever it contains.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-MOST_FAILURES = 10  # of one turn: the first, because later ones often follow from them
+MOST_FAILURES = 10  # kept of one turn: the first, because later ones often follow from them
 MAX_ERROR = 200  # characters of an error line
 _EDGE = 400  # characters at the beginning and the end of an output, where hosts write the exit code
 _MOST_LINES = 400  # lines that are read at each end of an output
@@ -25,7 +25,7 @@ _EXIT = re.compile(
     r"(?: with)?(?: exit)?[ _](?:code|status)\W{1,3}(-?\d{1,9})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-# How an error with a name begins, and words of an error without one.
+# How an error with a name begins, and words that show an error without a name.
 _NAMED = re.compile(
     r"(?:^|[\s:(])(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Exit|NotFound|Failure)"
     r"(?::|$|\s\[|\s*\()"
@@ -71,11 +71,11 @@ Failure = namedtuple("Failure", "command error then")
 `then` is "" if it passed without another command, and None if it did not pass.
 """
 Shape = namedtuple("Shape", "strict loose details")
-"""An error without the parts that vary. `loose` lacks names too; `details` are the words left out."""
+"""An error without the parts that vary. `loose` lacks its names too; `details` has the omitted words."""
 
 
 def exit_code(output: str) -> int | None:
-    """Return the exit code that a host wrote around a command's output; None if it wrote none.
+    """Return the exit code that a host wrote around a command's output, or None if it wrote no code.
 
     >>> exit_code("Exit code 2\\nmake: *** [test] Error 1"), exit_code("ok")
     (2, None)
@@ -88,7 +88,8 @@ def exit_code(output: str) -> int | None:
 def failure_of(output: str, is_error: bool | None = None) -> str | None:
     """Return the exit code and the error line of a failed command; None if it did not fail.
 
-    "" stands for neither. `is_error` is the host's own verdict, or None if it gives none.
+    The result is "" if a failed command has neither. `is_error` is the host's verdict, or None if it gives no
+    verdict.
 
     >>> failure_of("Exit code 1\\nrunning\\nModuleNotFoundError: No module named 'redis'")
     "exit 1: ModuleNotFoundError: No module named 'redis'"
@@ -159,10 +160,10 @@ def packed(runs: Sequence[Sequence[Any]]) -> list[str]:
     command, one for its error and, if the same command passed later, one for the commands in between.
     """
     texts = []
-    for at, (_, command, error) in enumerate(runs):
-        if error is None or any(run[1] == command and run[2] is not None for run in runs[:at]):
+    for index, (_, command, error) in enumerate(runs):
+        if error is None or any(run[1] == command and run[2] is not None for run in runs[:index]):
             continue
-        later = [(run[1], run[2]) for run in runs[at + 1 :]]
+        later = [(run[1], run[2]) for run in runs[index + 1 :]]
         passed = next((place for place, run in enumerate(later) if run == (command, None)), None)
         between = [run for run, failed in later[:passed] if run != command and failed is None]
         lines = [command, error]

@@ -1,7 +1,7 @@
 """Reads the turns in the transcripts of all hosts: each format has a function that fills a `Book`.
 
 `claude_code` reads Claude Code's lines; the turns here are the same dicts. The formats are internal to the
-hosts, so lines in an unknown form are skipped. The time is linear in the lines, whatever they contain.
+hosts, so lines in an unknown form are skipped. Reading takes linear time, whatever the lines contain.
 Standard library only, Python 3.9 syntax.
 """
 
@@ -45,13 +45,13 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
 
 
 def _codex(book: Book, entries: Iterator[Fields]) -> None:
-    """Read rollouts of all versions: prompts are messages, completed items, response items, or several.
+    """Read rollouts of all versions; a prompt is a message, a completed item, a response item, or several.
 
-    If a file has messages or items of the user, its response items in their name may be the host's. Up to
-    0.32 all lines were response items. A fork begins with its parent's lines, all written at the moment of
+    If a file has messages or items of the user, its response items in the user's name may be the host's. Up
+    to 0.32 all lines were response items. A fork begins with its parent's lines, which all have the time of
     the fork.
     """
-    lines, turn_id, at, fork_id, copied_at = list(entries), None, None, None, None
+    lines, turn_id, time, fork_id, copied_at = list(entries), None, None, None, None
     has_prompts = any(
         mapping(line.get("payload")).get("type") == "user_message"
         or mapping(mapping(line.get("payload")).get("item")).get("type") == "UserMessage"
@@ -59,9 +59,9 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
     )
     for entry in lines:
         kind, body = entry.get("type"), mapping(entry.get("payload")) or entry
-        at = entry.get("timestamp") or at
+        time = entry.get("timestamp") or time
         if copied_at is not None:
-            copied_at = instant(at) if follows_at_once(instant(at), copied_at) else None
+            copied_at = instant(time) if follows_at_once(instant(time), copied_at) else None
             if copied_at is None:
                 book.belongs_to(fork_id)
         if kind in ("turn_context", "event_msg"):
@@ -70,26 +70,30 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             session_id = body.get("id") or body.get("session_id")
             book.begins(session_id, not isinstance(body.get("source"), dict))
             book.moved(body.get("cwd"))
-            if fork_id is None and isinstance(body.get("forked_from_id"), str) and (copied_at := instant(at)):
+            if (
+                fork_id is None
+                and isinstance(body.get("forked_from_id"), str)
+                and (copied_at := instant(time))
+            ):
                 fork_id = session_id
                 book.belongs_to(body["forked_from_id"])
         elif kind == "turn_context":
             book.moved(body.get("cwd"))
         elif kind == "event_msg":
-            _codex_event(book, body, turn_id, at)
+            _codex_event(book, body, turn_id, time)
         elif kind == "compacted":
             book.set_recap(body.get("message"))
         elif kind == "response_item" or "payload" not in entry:
-            _codex_item(book, body, at, has_prompts=has_prompts, is_bare="payload" not in entry)
+            _codex_item(book, body, time, has_prompts=has_prompts, is_bare="payload" not in entry)
 
 
-def _codex_event(book: Book, body: Fields, turn_id: Any, at: Any) -> None:
+def _codex_event(book: Book, body: Fields, turn_id: Any, time: Any) -> None:
     kind, item = body.get("type"), mapping(body.get("item"))
     if kind == "user_message":
         has_picture = body.get("images") or body.get("local_images")
-        book.add_prompt(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, at)
+        book.add_prompt(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, time)
     elif item.get("type") == "UserMessage":
-        book.add_prompt(words(item.get("content")), turn_id, item.get("id"), at)
+        book.add_prompt(words(item.get("content")), turn_id, item.get("id"), time)
     elif item.get("type") == "AgentMessage":
         book.add_answer(joined(item.get("content")))
     elif kind == "agent_message":
@@ -102,7 +106,7 @@ def _codex_event(book: Book, body: Fields, turn_id: Any, at: Any) -> None:
         book.set_title(body.get("thread_name"))
 
 
-def _codex_item(book: Book, body: Fields, at: Any, *, has_prompts: bool, is_bare: bool) -> None:
+def _codex_item(book: Book, body: Fields, time: Any, *, has_prompts: bool, is_bare: bool) -> None:
     kind, metadata = body.get("type"), mapping(body.get("internal_chat_message_metadata_passthrough"))
     if kind in (None, "message") and body.get("role") == "user":
         item_kinds = metadata.get("content_item_kinds")
@@ -111,7 +115,7 @@ def _codex_item(book: Book, body: Fields, at: Any, *, has_prompts: bool, is_bare
         if has_prompts:
             book.noticed()
         elif not isinstance(item_kinds, list) or "user.text" in item_kinds:
-            book.add_prompt(words(body.get("content")), metadata.get("turn_id"), body.get("id"), at)
+            book.add_prompt(words(body.get("content")), metadata.get("turn_id"), body.get("id"), time)
     elif kind == "message" and body.get("role") == "assistant":
         book.add_answer(joined(body.get("content")))
     elif kind in ("function_call", "custom_tool_call"):
@@ -138,7 +142,7 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
         elif isinstance(kind, str) and kind.startswith("session."):
             book.moved(mapping(data.get("context")).get("cwd") or data.get("cwd"))
         elif data.get("parentToolCallId"):
-            continue  # of a subagent
+            continue  # an event of a subagent
         elif kind == "user.message" and str(data.get("source")).startswith(_COPILOT_SOURCES):
             book.noticed()
         elif kind == "user.message":
@@ -159,7 +163,10 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
 
 
 def _gemini(book: Book, entries: Iterator[Fields]) -> None:
-    """Read messages and changes: a repeated id replaces one, `$rewindTo` removes from its target on."""
+    """Read messages and changes to them.
+
+    A message replaces an earlier one with its id; `$rewindTo` removes its target and all later messages.
+    """
     messages: dict[Any, Fields] = {}
     for entry in entries:
         book.set_title(
@@ -167,7 +174,8 @@ def _gemini(book: Book, entries: Iterator[Fields]) -> None:
         )
         whole = mapping(entry.get("$set")).get("messages")
         if isinstance(whole, list):
-            messages.update({_key(each): each for each in dicts(whole)})  # what the model sees from now on
+            # These are what the model sees from now on.
+            messages.update({_key(message): message for message in dicts(whole)})
         elif "$rewindTo" in entry:
             target = entry["$rewindTo"]
             while isinstance(target, str) and target in messages:
@@ -219,9 +227,10 @@ def _antigravity(book: Book, entries: Iterator[Fields]) -> None:
 
 
 def _kiro(book: Book, entries: Iterator[Fields]) -> None:
-    """Read the lines of Kiro, not verified on real ones: the IDE's are events, or have one as payload.
+    """Read the lines of Kiro; this was not verified with real files.
 
-    The CLI's lines have a `kind`. It writes an answer in pieces, which are one text.
+    The IDE's lines are events, or have an event as payload. The CLI's lines have a `kind`; the CLI writes an
+    answer in pieces, which are joined to one text.
     """
     answer_id = None
     pieces: list[str] = []
@@ -239,8 +248,8 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
                 book.add_answer("".join(pieces))
                 pieces = []
                 seconds = mapping(data.get("meta")).get("timestamp")
-                at = seconds * 1000 if isinstance(seconds, float) else None
-                book.add_prompt(text, None, data.get("message_id"), at)
+                milliseconds = seconds * 1000 if isinstance(seconds, float) else None
+                book.add_prompt(text, None, data.get("message_id"), milliseconds)
             continue
         if kind == "user" and not mapping(mapping(body.get("_meta")).get("kiro")).get(
             "syntheticUserMessageReason"

@@ -56,7 +56,7 @@ def strip_injected(text: str) -> str:
             continue
         closing = text.find(f"</{tag}>", opening.end())
         if closing < 0:
-            unclosed.add(tag)  # later ones are not closed either
+            unclosed.add(tag)  # later tags of this name are not closed either
             continue
         parts.append(text[end : opening.start()])
         end = closing + len(tag) + 3
@@ -64,7 +64,7 @@ def strip_injected(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return the text in a JSON string; unchanged if it is not one."""
+    """Return the text in a JSON string, or the text itself if it is not JSON."""
     try:
         content: str = json.loads(text)
         return content

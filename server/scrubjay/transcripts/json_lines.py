@@ -20,17 +20,17 @@ _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and 
 
 
 def mapping(value: Any) -> Fields:
-    """Return a JSON object; an empty one for anything else."""
+    """Return a JSON object; for any other value, return an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def dicts(value: Any) -> list[Fields]:
-    """Return the objects in a list; [] for anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    """Return the objects in a list; for any other value, return an empty list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def string(value: Any) -> str:
-    """Return a text; "" for anything else."""
+    """Return a text; for any other value, return ""."""
     return value if isinstance(value, str) else ""
 
 

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from scrubjay.transcripts.turn import Fields
 
 SLACK_S = 30  # seconds by which a host's time may be behind a hook's, including the host's work in between
-# Seconds within which a captured prompt and one in the host's file are the same even if neither words nor ids
-# show it: a turn that was deleted permanently must not come back. A hook runs while the host writes.
+# A captured prompt and a prompt in the host's file are the same if they are at most so many seconds apart,
+# even if neither words nor ids show it: a turn that was deleted permanently must not come back. A hook runs
+# while the host writes.
 SAME_MOMENT = 10.0
 RECENT = 50  # last turns in which a waiting prompt is searched
 
@@ -27,11 +28,11 @@ def placed(
     """Return the position of each turn among the captured ones; None for a turn that was not captured.
 
     A turn was captured if its `prompt_id` or `uuid` was, or if a captured prompt contains the paragraphs of
-    its prompt and no other turn has used them: queued prompts are recorded as one.
+    its prompt and they match no other turn: queued prompts are recorded as one.
 
     Args:
-        turns: those of the transcript, with prompts cleaned like the captured ones (redacted, cut), each with
-            its time `at` in seconds if it is known.
+        turns: the turns of the transcript, with prompts cleaned like the captured ones (redacted, cut). Each
+            has its time `at`, in seconds, if it is known.
         captured: the prompt id, the user's text and the time in seconds of each recorded turn of the session,
             in order of time; each may be None.
     """
@@ -48,11 +49,11 @@ def placed(
     pairs = []
     for number, turn in enumerate(turns):
         if places[number] is None:
-            at, first = turn.get("at"), _flat(turn["prompts"][0]).split(_GAP)[1]
+            turn_time, first_paragraph = turn.get("at"), _flat(turn["prompts"][0]).split(_GAP)[1]
             near = sorted(
-                (_apart(at, captured[place][2]), place)
-                for place in by_paragraph.get(first, ())
-                if not _is_earlier(at, captured[place][2])
+                (_seconds_apart(turn_time, captured[place][2]), place)
+                for place in by_paragraph.get(first_paragraph, ())
+                if not _is_earlier(turn_time, captured[place][2])
             )
             pairs += [(apart, number, place) for apart, place in near[:RECENT]]
     for _, number, place in sorted(pairs):  # the nearest in time first
@@ -70,10 +71,10 @@ def ended_before(
     prompt that the transcript lacks, or shows without an end, was queued.
 
     Args:
-        turns: those of the transcript; only the last `RECENT` count.
+        turns: the turns of the transcript; only the last `RECENT` count.
         prompts: the waiting prompts in order, cleaned; the last one has just been answered.
         clean: the function that cleaned the prompts.
-        over: True if the session is over, so that not even the last one has just been answered.
+        over: True if the session is over, so that not even the last prompt has just been answered.
 
     Returns:
         The ended turn of each prompt, or None for a prompt that belongs to the last turn.
@@ -123,21 +124,21 @@ def _flat(text: str | None) -> str:
     return "".join(f"{_GAP}{paragraph}" for paragraph in flat if paragraph) + _GAP
 
 
-def _take(flat: str, paragraphs: str) -> str | None:
+def _without_run(flat: str, paragraphs: str) -> str | None:
     """Remove a run of paragraphs from a flat text; return None if the text does not contain it."""
     start = flat.find(paragraphs) if paragraphs != _GAP else -1
     return None if start < 0 else flat[:start] + flat[start + len(paragraphs) - len(_GAP) :]
 
 
 def _without(flat: str, turn: Fields) -> str | None:
-    """Remove the prompts of a turn from a flat text; return None if it does not contain the first."""
-    rest = _take(flat, _flat(turn["prompts"][0]))
+    """Remove the prompts of a turn from a flat text; return None if it lacks the first prompt."""
+    rest = _without_run(flat, _flat(turn["prompts"][0]))
     for prompt in turn["prompts"][1:]:
-        rest = rest and (_take(rest, _flat(prompt)) or rest)
+        rest = rest and (_without_run(rest, _flat(prompt)) or rest)
     return rest
 
 
-def _apart(one: float | None, other: float | None) -> float:
+def _seconds_apart(one: float | None, other: float | None) -> float:
     """Return the seconds between two times; 0 if one is unknown."""
     return 0.0 if one is None or other is None else abs(one - other)
 

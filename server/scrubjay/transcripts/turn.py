@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
-MAX_COMMANDS = 10  # of one turn: the last ones, which test and finish the work
+MAX_COMMANDS = 10  # kept of one turn: the last ones, which test and finish the work
 MAX_COMMAND = 120  # characters of a command
 _MOST_RUNS = 100  # commands of one turn whose results are read
 # What the host's model wrote about the session so far, by its key in a turn: its name in the metadata, and
@@ -26,7 +26,7 @@ HOST_WORDS = {"title": ("session_title", 200), "recap": ("session_summary", 4_00
 PROMPT_KEY = "p-"  # prefix of a prompt_id that was made up because the host gave none
 ANSWER_KEY = "a-"  # prefix of the prompt_id of a turn whose hook had only the answer
 _LONGEST_LINE = 2_000  # characters of a command that are read
-# How the result of a tool begins that the user did not allow; their reason follows one of the phrases below.
+# How a tool's result begins if the user did not allow the tool; a phrase below introduces the user's reason.
 _REJECTED = (
     "The user doesn't want to",
     "The user rejected",
@@ -93,10 +93,10 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
 
     Its members: `prompts` (the first, and those that the user added while the assistant worked), `assistant`
     (the answers, joined by blank lines in the end), `tools`, `files`, `commands` (first lines of shell
-    commands), each once; `runs` (each run of them: the call's id, the command, and its failure or None);
-    `prompt_id`, `session_id`, `uuid`; `started_at` (ISO 8601); `complete` (the
-    assistant had the last word), `interrupted` (by the user), `failed` (the service did); `folders` (the
-    working folders, as keys). Some have `until`, the time of the last line.
+    commands), each once; `runs` (for each run of a command: the call's id, the command, and its failure or
+    None); `prompt_id`, `session_id`, `uuid`; `started_at` (ISO 8601); `complete` (the assistant had the last
+    word), `interrupted` (by the user), `failed` (the service did); `folders` (the working folders, as keys).
+    Some turns also have `until`, the time of their last line.
     """
     turn: Fields = {
         "prompts": [prompt],
@@ -118,11 +118,11 @@ def add_command(turn: Fields, command: str, call_id: Any = None) -> None:
     line = command.strip().partition("\n")[0].strip()[:_LONGEST_LINE]
     if line:
         turn["runs"] = [*turn["runs"], [call_id, line, None]][-_MOST_RUNS:]
-        turn["commands"] = [*(each for each in turn["commands"] if each != line), line][-MAX_COMMANDS:]
+        turn["commands"] = [*(known for known in turn["commands"] if known != line), line][-MAX_COMMANDS:]
 
 
 def add_result(turn: Fields, call_id: Any, output: str, is_error: bool | None = None) -> None:
-    """Note that the command of a call failed, if its output says so; the user's words are not output."""
+    """Note that the command of a call failed, if its output says so; a user's reply is no output."""
     run = next((run for run in reversed(turn["runs"]) if call_id is not None and run[0] == call_id), None)
     if run and not user_words_in_result(output) and not output.startswith(_REJECTED):
         run[2] = failure_of(output, is_error)

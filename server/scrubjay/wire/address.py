@@ -61,7 +61,7 @@ def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
         try:
             os.replace(temporary, home.engine_json)
             return
-        except PermissionError:  # Windows, while a client is reading the old one
+        except PermissionError:  # on Windows, while a client is reading the old file
             if not tries_left:
                 raise
             time.sleep(_PAUSE)

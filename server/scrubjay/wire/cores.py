@@ -45,11 +45,11 @@ class Cores:
                 lock.release()
 
     def _next_free(self) -> FileLock | None:
-        """Wait for a core with the queue locked, so that a thread that released one cannot overtake us."""
-        end = time.monotonic() + PATIENCE
+        """Wait for a core with the queue locked, so that a thread that just released one must queue."""
+        deadline = time.monotonic() + PATIENCE
         with FileLock(self._queue_path) as queue:
             if queue.acquire(PATIENCE):
-                while time.monotonic() < end:
+                while time.monotonic() < deadline:
                     for lock in map(FileLock, self._core_paths):
                         if lock.acquire():
                             return lock

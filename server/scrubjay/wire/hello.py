@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1  # a client and an engine with different numbers cannot talk
 KINDS = ("pipe", "hook", "cli")
-_LONGEST_WAIT = 3_600.0  # seconds; a longer `waited` is not believed
+_LONGEST_WAIT = 3_600.0  # seconds; a longer `waited` counts as 0
 HELLO_LIMIT = 64 * 1024  # bytes; a longer first line is not a hello
 
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")

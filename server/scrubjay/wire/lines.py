@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # A pipe's question to a silent engine, which answers as long as its event loop runs.
 BEAT = b'{"scrubjay":"beat"}\n'
-LINE_LIMIT = 64 * 1024 * 1024  # bytes, both ways: a document of ten million characters, nearly all escaped
+# Bytes, in both directions: a document of ten million characters, nearly all escaped.
+LINE_LIMIT = 64 * 1024 * 1024
 EXCERPT = 4096  # bytes kept of each end of a line that is too long: enough to find the id of a request
 
 

@@ -33,11 +33,11 @@ class FileLock:
         Raises:
             HomeError: the file cannot be opened, or its filesystem has no locks.
         """
-        end = time.monotonic() + wait_seconds
+        deadline = time.monotonic() + wait_seconds
         if self._fd is None:
             move_aside_nonfile(self.path)  # a lock is always on a regular file
         while not self._try():
-            if time.monotonic() >= end:
+            if time.monotonic() >= deadline:
                 return False
             time.sleep(_PAUSE)
         return True
@@ -124,7 +124,7 @@ def _lock(fd: int, path: str) -> bool:
 
 
 def identity(path: str) -> list[int]:
-    """Return the device and inode of a home's lock file, which identify the home; empty without a file."""
+    """Return the device and inode of a home's lock file, which identify the home; [] without a file."""
     try:
         stat = os.stat(path)
     except OSError:
@@ -133,7 +133,7 @@ def identity(path: str) -> list[int]:
 
 
 def is_held(path: str) -> bool:
-    """Try to take the lock at `path`: return True if a process holds it; False without a file."""
+    """Try to take the lock at `path`: return True if a process holds it, False if the file is missing."""
     if not os.path.exists(path):
         return False
     with FileLock(path) as lock:

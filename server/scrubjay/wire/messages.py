@@ -24,7 +24,7 @@ NOT_UTF_8 = "This contains NUL bytes. Send JSON in UTF-8."
 NOT_JSON = "This line is not JSON. Send one JSON object per line, in UTF-8."
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string takes one pass and no memory
-# An unclosed string is one piece: else each of its quotes would be tried as an opening one.
+# An unclosed string is one piece: otherwise each quote in it would be tried as the start of a string.
 _PIECE = re.compile(_STRING + rb"?|[{}\[\],]", re.DOTALL)
 _ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d+)\s*"
 _FIRST_ID = re.compile(
@@ -108,7 +108,7 @@ def answered_key(line: bytes) -> tuple[str, object] | None:
 
 
 def is_crowded(data: bytes | bytearray, limit: int) -> bool:
-    """Return True if a JSON text in UTF-8 has more than `limit` marks; do not count further."""
+    """Return True if a JSON text in UTF-8 has more than `limit` marks; stop counting there."""
     return len(data) > limit and next(itertools.islice(_PIECE.finditer(data), limit, None), None) is not None
 
 
@@ -120,7 +120,7 @@ def crowded_error(limit: int) -> str:
 def well_formed(line: bytes) -> bytes:
     r"""Replace each unpaired surrogate with the replacement character.
 
-    Clients that cut a text inside an emoji send one, and strict readers refuse the whole line.
+    Clients that cut a text inside an emoji send half of a pair, and strict readers refuse the whole line.
 
     >>> json.loads(well_formed(rb'{"a":"\ud83d\ude00 \ud83d!","b":"\\ud83d"}'))
     {'a': '😀 \ufffd!', 'b': '\\ud83d'}

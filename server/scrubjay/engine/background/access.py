@@ -21,8 +21,8 @@ from scrubjay.store.upserts import AccessCount
 log = logging.getLogger("scrubjay.engine.background.access")
 
 EVERY_SECONDS = 600.0
-MANY = 2_000  # waiting records that cause a write; with 200, a busy client had a commit every 15th search
-SELDOM = timedelta(hours=1)  # between two writes of one record
+MANY = 2_000  # due records that cause a write; with 200, every 15th search of a busy client caused a commit
+SELDOM = timedelta(hours=1)  # the least time between two writes of one record
 
 R = TypeVar("R", bound=Record)
 
@@ -38,8 +38,8 @@ class Access:
     ) -> None:
         self._store, self._clock, self._on_written = store, clock, written
         self._waiting: dict[str, AccessCount] = {}
-        self._written: dict[str, datetime] = {}  # within the last hour
-        self._due_count = 0  # waiting records that had not been written for an hour when they came
+        self._written: dict[str, datetime] = {}  # when records were written, within the last hour
+        self._due_count = 0  # waiting records that were due when they were recalled
         self._has_counts = asyncio.Event()
         self._has_many = asyncio.Event()
 
@@ -60,7 +60,7 @@ class Access:
             self._waiting[new] = count
 
     def counted(self, record: R) -> R:
-        """Return the record with its unwritten counts."""
+        """Return the record including its unwritten counts."""
         if (count := self._waiting.get(record.id)) is None:
             return record
         last = max(record.last_accessed_at, count.last)
@@ -83,7 +83,11 @@ class Access:
         Records that were written within the last hour wait, unless `everything` is set.
         """
         now = self._clock()
-        self._written = {record_id: at for record_id, at in self._written.items() if now - at < SELDOM}
+        self._written = {
+            record_id: written_at
+            for record_id, written_at in self._written.items()
+            if now - written_at < SELDOM
+        }
         due = [record_id for record_id in self._waiting if everything or self._is_due(record_id, now)]
         counts = {record_id: self._waiting.pop(record_id) for record_id in due}
         self._due_count = 0

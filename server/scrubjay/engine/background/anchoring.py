@@ -1,6 +1,6 @@
-"""Notes the code that each record names, in the working tree or, if it is older, in a commit of its time.
+"""Notes the code that each record names: in the working tree, or for an older record in a commit of its time.
 
-No write and no hook waits for this. If an engine is killed, the next one does the rest.
+No write and no hook waits for this. If an engine is killed, the next engine does the rest.
 """
 
 import asyncio
@@ -23,10 +23,11 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.anchoring")
 
-QUIET_SECONDS = 1.0  # after a commit; records written meanwhile share their calls of git
+QUIET_SECONDS = 1.0  # between a commit and the work, so that records written meanwhile share calls of git
 BATCH = 32  # records that are processed together
 PAUSE_SECONDS = 0.2  # between two batches of a backlog
-# A record that is noted this soon is about the working tree. A hook's turn may have begun long before.
+# A record is about the working tree if it was written less than `_FRESH` ago, and its turn began less than
+# `_FRESH` before that, or `_LONGEST_TURN` if a hook wrote it.
 _FRESH, _LONGEST_TURN = timedelta(minutes=10), timedelta(hours=6)
 
 AnchoredRecord = Turn | Memory
@@ -92,19 +93,21 @@ class Anchoring:
         """Anchor the newest records that wait."""
         async with self.lock:
             batch = [self._due.popitem() for _ in range(min(BATCH, len(self._due)))]
-            # The next engine tries again what failed.
+            # If this fails, the next engine tries again.
             with failures_logged(log, f"the code that {len(batch)} records name was not noted"):
-                turns = await self._store.get(Turn, [each for each, kind in batch if kind is Turn])
-                facts = await self._store.get(Memory, [each for each, kind in batch if kind is Memory])
+                turns = await self._store.get(Turn, [record_id for record_id, kind in batch if kind is Turn])
+                facts = await self._store.get(
+                    Memory, [record_id for record_id, kind in batch if kind is Memory]
+                )
                 anchors_by_id = await asyncio.to_thread(
                     self._anchors, [*turns.values(), *facts.values()], self._clock()
                 )
                 await asyncio.to_thread(self._book.put, anchors_by_id)
 
     def _anchors(self, records: Sequence[AnchoredRecord], now: datetime) -> dict[str, Anchor | None]:
-        anchors_by_id: dict[str, Anchor | None] = {record.id: None for record in records if _is_whole(record)}
+        anchors_by_id: dict[str, Anchor | None] = {record.id: None for record in records if _has_text(record)}
         groups: dict[tuple[WorkTree, str, str | None, bool], list[AnchoredRecord]] = defaultdict(list)
-        for record in filter(_is_whole, records):
+        for record in filter(_has_text, records):
             files = record.files if isinstance(record, Turn) else ()
             if (work_tree := self._trees.of(record.scope, files)) is not None:
                 is_fresh = _is_fresh(record, now)
@@ -118,7 +121,7 @@ class Anchoring:
         return anchors_by_id
 
 
-def _is_whole(record: AnchoredRecord) -> bool:
+def _has_text(record: AnchoredRecord) -> bool:
     return not (isinstance(record, Turn) and record.purged_at is not None)
 
 

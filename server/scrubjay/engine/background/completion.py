@@ -34,8 +34,8 @@ from scrubjay.transcripts import formats, matching, turn
 
 log = logging.getLogger("scrubjay.engine.background.completion")
 
-DELAYS = (0.5, 3.0, 20.0)  # seconds after a Stop; the host writes its transcript in its own time
-MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; anything before was compared earlier
+DELAYS = (0.5, 3.0, 20.0)  # seconds before each read after a Stop, because hosts write transcripts late
+MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes that are read from the end; earlier ones were compared before
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,10 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Session:
-    """A session to compare: its transcript, and the folder of its hooks with the scope of that folder.
+    """A session to compare with the transcript at `path`; its hooks ran in `folder`, which has `scope`.
 
-    Without a scope, each turn belongs to its own folder's scope. Without a folder, all belong to `scope`.
+    Without a scope, each turn belongs to the scope of its own folder. Without a folder, all turns belong to
+    `scope`.
     """
 
     id: str
@@ -74,14 +75,14 @@ class Completion:
         self.waiting = 0
 
     def consider(self, recorded: Envelope) -> None:
-        """Schedule reads of the transcript that will have the rest of a turn that a hook recorded."""
+        """Schedule reads of the transcript for the rest of a turn that a hook recorded."""
         if recorded.kind != "turn" or not recorded.transcript_path or recorded.source != "hook:stop":
             return
         args = recorded.args
         host = recorded.host or "claude-code"
         origin = recorded.transcript_path, host, recorded.scope, recorded.folder
         session = _Session(args["session_id"], *origin)
-        # Without an answer, its host may have ended long ago.
+        # If the turn has no answer, its host may have ended long ago, so its transcript is read only once.
         attempt = 0 if args.get("assistant") else len(DELAYS) - 1
         delay = DELAYS[0] if args.get("assistant") else 0.0
         self._later(lambda: self._complete(session, args, attempt), delay)
@@ -94,9 +95,9 @@ class Completion:
         """Compare the session that a request in a file names, and remove the file."""
         self._later(partial(self._reconcile_file, path), 0.0)
 
-    def _later(self, run: Callable[[], Any], seconds: float) -> None:
+    def _later(self, run: Callable[[], Any], delay: float) -> None:
         self.waiting += 1
-        self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + seconds, run))
+        self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + delay, run))
 
     async def run(self) -> None:
         """Do the scheduled work forever, starting with the requests that hooks wrote while no engine ran."""
@@ -147,14 +148,16 @@ class Completion:
             self._later(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
         await self._compare(session, turns, matching.RECENT)
 
-    async def _compare(self, session: _Session, turns: list[dict[str, Any]], most: int | None = None) -> None:
-        """Record turns of a transcript that the store lacks or has incomplete, at most the last `most`.
+    async def _compare(
+        self, session: _Session, turns: list[dict[str, Any]], limit: int | None = None
+    ) -> None:
+        """Record those of the last `limit` turns of a transcript that the store lacks or has incomplete.
 
         The last turn is left out while it continues, and so are prompts that wait for their Stop.
         """
         turns = turns[:-1] if turns and not turn.has_ended(turns[-1]) else turns
         by_scope, untimed = await asyncio.to_thread(
-            self._recordable_turns, session, turns, most or len(turns)
+            self._recordable_turns, session, turns, limit or len(turns)
         )
         keys = [each["prompt_id"] for scope_turns in by_scope.values() for each in scope_turns]
         for scope, scope_turns in by_scope.items():
@@ -168,7 +171,7 @@ class Completion:
                     await self._record(request)
 
     async def _recorded_turns(self, scope: str, session: str, since: str | None) -> list[Turn]:
-        """Return the recorded turns since a time, and some earlier ones, which may contain queued prompts."""
+        """Return a session's recorded turns since a time, and some before that may have queued prompts."""
         places = (await self._store.sessions.of([(scope, session)]))[(scope, session)].places
         if (start := seconds(since)) is not None:
             index = bisect_left(places, start * 1e6, key=lambda place: place.started_at)
@@ -177,9 +180,9 @@ class Completion:
         return sorted(rows.values(), key=lambda turn: (turn.started_at, turn.turn))
 
     def _recordable_turns(
-        self, session: _Session, turns: list[dict[str, Any]], most: int
+        self, session: _Session, turns: list[dict[str, Any]], limit: int
     ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-        """Return which of the last `most` turns may be recorded, by scope, and the keys of untimed ones."""
+        """Return the recordable turns of the last `limit`, by scope, and the keys of turns without a time."""
         policy, now = self._policy(), self._clock().timestamp()
         if policy.capture == "off":
             return {}, []
@@ -188,7 +191,7 @@ class Completion:
         waiting_texts = prompts.unnamed(self._home, session.id)
         session_turns = [turn for turn in turns if turn["session_id"] in (None, session.id)]
         first_folder = next((folder for turn in session_turns for folder in turn["folders"]), None)
-        recent = with_keys(session.id, session_turns)[-most:] if most else []
+        recent = with_keys(session.id, session_turns)[-limit:] if limit else []
         by_scope: dict[str, list[dict[str, Any]]] = {}
         untimed: list[str] = []
         for kept_turn in kept_turns(session.id, recent, session.folder, wishes, now, now, _clean):
@@ -209,8 +212,8 @@ class Completion:
             return project_of(self._home, folder, first_folder)[1]
         if session.folder is None or folder in (None, session.folder):
             return session.scope
-        place, folder_scope = project_of(self._home, str(folder), session.folder)
-        return session.scope if place == session.folder else folder_scope
+        project_folder, folder_scope = project_of(self._home, str(folder), session.folder)
+        return session.scope if project_folder == session.folder else folder_scope
 
     async def _record(self, request: KeptSessions) -> None:
         record = envelope("sessions", request, scope=USER_SCOPE, source="hook:transcript", at=self._clock())
@@ -224,15 +227,15 @@ def _turns_until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[lis
     """Return the turns up to a hook's turn, and True if that turn has its answer."""
     answer, end = "".join((args.get("assistant") or "").split()), seconds(args.get("ts"))
 
-    def is_recorded(turn: dict[str, Any]) -> bool:
+    def is_the_hooks_turn(turn: dict[str, Any]) -> bool:
         began = seconds(turn["started_at"])
-        is_named = args.get("prompt_id") in (turn["prompt_id"], turn["uuid"])
-        is_near = began is None or end is None or began <= end + matching.SLACK_S
-        is_said = turn["prompts"][0] in (args.get("user") or "")
-        return (is_named or is_near or is_said) and answer in "".join(turn["assistant"].split())
+        has_id = args.get("prompt_id") in (turn["prompt_id"], turn["uuid"])
+        began_before = began is None or end is None or began <= end + matching.SLACK_S
+        has_prompt = turn["prompts"][0] in (args.get("user") or "")
+        return (has_id or began_before or has_prompt) and answer in "".join(turn["assistant"].split())
 
     for number in range(len(turns), 0, -1):
-        if answer and is_recorded(turns[number - 1]):
+        if answer and is_the_hooks_turn(turns[number - 1]):
             return turns[:number], True
     slack = 0.0 if answer else matching.SLACK_S
     return [turn for turn in turns if end and (seconds(turn["started_at"]) or end) <= end + slack], False

@@ -22,14 +22,12 @@ from scrubjay.models.requests import parse
 
 log = logging.getLogger("scrubjay.engine.background.host_memories")
 
-LOOK_SECONDS = 30.0  # a missing folder cannot be watched, and not every disk reports changes
+LOOK_SECONDS = 30.0  # between two checks; missing folders and some disks report no changes
 BATCH = 100  # files that are planned together
-
-Stamp = tuple[float, str]
 
 
 class HostMemories:
-    """Watches the files. `keep` updates the facts from some of them."""
+    """Watches the memory files of hosts. `keep` updates the facts from files that changed."""
 
     def __init__(
         self,
@@ -39,7 +37,7 @@ class HostMemories:
         keep: Callable[[KeptMemoryFiles], Awaitable[Any]],
     ) -> None:
         self._home, self._env, self._policy, self._keep = home, env, policy, keep
-        self._seen: dict[str, float] | None = None  # the last change of each file that was read
+        self._seen: dict[str, float] | None = None  # when each file that was read had last changed
 
     async def run(self) -> None:
         """Check the files at the start and after each change, forever."""
@@ -62,13 +60,13 @@ class HostMemories:
         seen_times = self._seen or {}
         changed = [file for file in files if seen_times.get(file.path) != file.at]
         searched = [place for host in hosts for place, _ in memory_files.memory_places(host, machine)]
-        for number in range(0, max(1, len(changed)), BATCH):
-            batch = changed[number : number + BATCH]
+        for start in range(0, max(1, len(changed)), BATCH):
+            batch = changed[start : start + BATCH]
             contents = await asyncio.to_thread(self._read, batch, policy, machine)
             request = {
                 "machine": memory_files.THIS_MACHINE,
                 "memories": [{name: each[name] for name in _FIELDS} for each in contents],
-                "searched": searched if number == 0 else [],
+                "searched": searched if start == 0 else [],
                 "redacted": sum(each["redacted"] for each in contents),
             }
             await self._keep(parse(KeptMemoryFiles, request))
@@ -76,7 +74,7 @@ class HostMemories:
         return list({file.place for file in files})
 
     def _files(self, machine: Machine) -> tuple[list[str], list[MemoryFile]]:
-        """Return the connected hosts with a memory, and its files."""
+        """Return the connected hosts that have a memory, and the files of their memories."""
         hosts = [name for name in memory_files.STORES if BY_NAME[name].is_connected(machine, self._home)]
         return hosts, [file for host in hosts for file in memory_files.memory_files(host, machine)]
 

@@ -25,12 +25,12 @@ class Mending:
         self, store: Store, emptied: Callable[[], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._store, self._emptied, self._clock = store, emptied, clock
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._looked_at = -math.inf
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Start a check, because something failed that damage may explain."""
+        """Start a check after a failure that damage may explain."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -44,7 +44,7 @@ class Mending:
     async def look(self) -> None:
         """Examine the store, unless that was done a moment ago; wait for an examination that is running."""
         if self._clock() - self._looked_at < PAUSE:
-            async with self._turn:
+            async with self._lock:
                 return
         self._looked_at = self._clock()
         try:
@@ -55,16 +55,17 @@ class Mending:
     async def report(self) -> dict[str, Any]:
         """Examine the store now; return the damage and the repairs so far, in sentences.
 
-        `lacking` is the number of records that the index lacks while nothing fills it; filling starts now.
+        `lacking` is the number of records that the index lacks while nothing fills it; if it lacks any,
+        filling starts now.
         """
         store, lacking = self._store, 0
-        async with self._turn:
-            restarts, filling = store.restarts, store.filling
+        async with self._lock:
+            old_restarts, was_filling = store.restarts, store.filling
             await examine(store, deep=True)
-            if store.is_writer and not (store.damage or filling or restarts != store.restarts):
+            if store.is_writer and not (store.damage or was_filling or old_restarts != store.restarts):
                 lacking = await count_lacking(store, passages_of)
             if lacking:
-                await store.set_complete(False, restarts)
+                await store.set_complete(False, old_restarts)
         if not store.note.complete or store.building is not None:
             self._emptied()
         return {"damage": list(store.damage), "repairs": list(store.repairs), "lacking": lacking}
@@ -74,7 +75,7 @@ class Mending:
 
         `deleted` is their number, `aside` the folder with the store's files as they were before.
         """
-        async with self._turn:
+        async with self._lock:
             deleted, aside = await mend(self._store)
             async with self._store.lock:
                 await self._store.restart_index()

@@ -17,13 +17,13 @@ from scrubjay.search.opening import Opening
 
 log = logging.getLogger("scrubjay.engine.background.openings")
 
-# Time without a commit: a session may start right after another one ended. While programs write, commits come
-# every 1.1 s or so.
+# Openings are written after this time without a commit. It is short, because a session may start right after
+# another one ended, but longer than the 1.1 s or so between the commits of a program that writes.
 QUIET_SECONDS = 2.0
 
 
 class Openings:
-    """Keeps the openings of a home up to date. `compose` makes that of a scope, or None if it needs none."""
+    """Keeps a home's openings up to date. `compose` makes a scope's opening, or None if it needs none."""
 
     def __init__(self, home: Home, compose: Callable[[str], Awaitable[Opening | None]]) -> None:
         self._home, self._compose = home, compose
@@ -36,8 +36,7 @@ class Openings:
         if isinstance(record, Document) or record.scope in self._due:
             return
         if isinstance(record, Memory):
-            # Without an existing opening, facts alone do not cause one: a program may add facts to thousands
-            # of scopes.
+            # Facts alone cause no first opening, because a program may add facts to thousands of scopes.
             is_of_user = record.scope == USER_SCOPE  # every project's opening has facts of the user
             scopes = openings.scopes_with_opening(self._home) if is_of_user else [record.scope]
             self._due.update([scope for scope in scopes if openings.remove(self._home, scope)])
@@ -66,10 +65,10 @@ class Openings:
                 await self.work()
 
     async def work(self) -> None:
-        """Write every opening that is due; a failed one is due again with the next change of its scope.
+        """Write every opening that is due; after a failure, it is due again with its scope's next change.
 
         Openings that become due meanwhile wait until it is quiet again: while a program added facts, reading
-        everything for an opening took more processor time than the facts.
+        all records for an opening took more processor time than writing the facts.
         """
         due, self._due = self._due, set()
         for scope in due:
@@ -78,14 +77,16 @@ class Openings:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
                     await asyncio.to_thread(_write, self._home, scope, opening)
-                    if scope in self._due:  # a change came in between, and found nothing to remove
+                    if scope in self._due:  # a change came during the write, and found nothing to remove
                         openings.remove(self._home, scope)
             self._composed = None
 
 
 def _write(home: Home, scope: str, opening: Opening) -> None:
     variants = (opening, *opening.by_host.values())
-    until = min((one.until.timestamp() for one in variants if one.until), default=None)
-    fields, *others = ({each: getattr(one, each) for each in ("text", *openings.COUNTS)} for one in variants)
+    until = min((variant.until.timestamp() for variant in variants if variant.until), default=None)
+    fields, *others = (
+        {name: getattr(variant, name) for name in ("text", *openings.COUNTS)} for variant in variants
+    )
     by_host = dict(zip(opening.by_host, others, strict=True))
     openings.write(home, scope, until=until, by_host=by_host, hints=opening.hints, **fields)

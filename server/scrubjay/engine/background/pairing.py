@@ -55,7 +55,7 @@ class _Call(NamedTuple):
 
 
 def take(home: Home, path: str) -> ProcessedEvent:
-    """Process one event: write the turns that it completes to the spool, and remove it.
+    """Process one event: write the turns that it completes to the spool, and remove the event.
 
     Raises:
         SpoolError: the event or an earlier prompt is damaged.
@@ -76,7 +76,7 @@ def take(home: Home, path: str) -> ProcessedEvent:
             _settle(call, _waiting(call))
         # A compaction comes in the middle of a turn, whose Stop will follow.
         if event.transcript_path and event.source != "compact":
-            request = _request(call)
+            request = _write_request(call)
     spool.remove([path])
     return ProcessedEvent(event, request)
 
@@ -85,10 +85,10 @@ def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
     """Return the user's policy, with the times in a session at which nothing was captured."""
     since = captured_since(home)
     hidden: tuple[float, ...] = ()
-    with suppress(ScrubjayError, OSError, ValueError):  # damaged, or removed meanwhile
+    with suppress(ScrubjayError, OSError, ValueError):  # a file is damaged, or was removed meanwhile
         hidden = tuple(seconds(each) or 0.0 for each in prompts.hidden(home, session_id))
-    off = pauses(kept_pauses(home), is_paused=policy.paused)
-    return Wishes(policy, off, hidden, since.timestamp() if since else 0.0)
+    paused_times = pauses(kept_pauses(home), is_paused=policy.paused)
+    return Wishes(policy, paused_times, hidden, since.timestamp() if since else 0.0)
 
 
 def _policy(home: Home) -> capture.Policy:
@@ -102,13 +102,13 @@ def _policy(home: Home) -> capture.Policy:
 
 
 def _record_answer(call: _Call) -> None:
-    """Record a turn, which is the saved prompts with their answer; a repeated event gives the same key."""
+    """Record the saved prompts and their answer as a turn; a repeated event gives the same key."""
     event = call.event
     pair = _pair(call)
     if pair and _answers_unsaved_prompt(call, pair.waiting):
         _settle(call, pair.waiting)
         pair = None
-    if not event.records or (pair and pair.hidden) or (pair is None and _began_hidden(call)):
+    if not event.records or (pair and pair.hidden) or (pair is None and _answers_hidden_prompt(call)):
         _settle(call, pair.waiting if pair else ())
         return
     if event.prompt and (pair is None or event.prompt not in (pair.user or "")):
@@ -125,8 +125,8 @@ def _record_answer(call: _Call) -> None:
         "prompt_id": pair.key if pair and (pair.user or event.prompt_id) else fallback_key,
         "ts": pair.started_at if pair else instant(event.time_ns),
     }
-    args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
-    is_new = answer or (pair and pair.waiting)  # otherwise a second registration reports the same end
+    args.update({name: text for name, text in (("user", user), ("assistant", answer)) if text})
+    is_new = answer or (pair and pair.waiting)  # otherwise a hook registered twice reports the same end
     texts = [each.user for each in pair.waiting] if pair and pair.waiting else [user]
     is_typed = pair is None or pair.user is not None
     if is_new and is_typed and should_record([*texts, answer], call.hook_policy):
@@ -149,7 +149,7 @@ def _waiting(call: _Call) -> Sequence[Pair]:
 
 
 def _turns(call: _Call) -> list[dict[str, Any]]:
-    """Return the last raw turns of the transcript before the event; none if it cannot be read."""
+    """Return the last raw turns of the transcript before the event; [] if it cannot be read."""
     event = call.event
     if not event.transcript_path:
         return []
@@ -162,10 +162,10 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
     return [turn for turn in turns if (seconds(turn["started_at"]) or end) <= end][-matching.RECENT :]
 
 
-def _began_hidden(call: _Call) -> bool:
-    """Return True if the transcript shows that this answers a prompt typed in a pause, whose hook was lost.
+def _answers_hidden_prompt(call: _Call) -> bool:
+    """Return True if the transcript shows that the prompt was typed in a pause and its event was lost.
 
-    This is unknown if the host writes no times.
+    Return False if the host writes no times.
     """
     event, answer = call.event, "".join((call.event.answer or "").split())
     turns = [turn for turn in _turns(call) if answer and answer in "".join(turn["assistant"].split())]
@@ -186,7 +186,7 @@ def _answers_unsaved_prompt(call: _Call, waiting: Sequence[Pair]) -> bool:
 
 
 def _save(call: _Call, text: str | None, redacted: int) -> None:
-    """Save the prompt of this event with its origin; if it must not be recorded, only its time."""
+    """Save the prompt of this event with its origin; if it must not be recorded, save only its time."""
     event, origin = call.event, None
     if event.records:
         origin = {
@@ -199,16 +199,16 @@ def _save(call: _Call, text: str | None, redacted: int) -> None:
         }
     prompt_id = event.prompt_id or turn.PROMPT_KEY + event.id[:16]
     prompts.save(call.home, event.session_id, prompt_id, text, redacted, origin, event.time_ns)
-    _touch(call)
+    _set_folder_time(call)
 
 
 def _mark_answered(call: _Call, pair: Pair) -> None:
     prompts.mark_answered(call.home, call.event.session_id, pair)
-    _touch(call)
+    _set_folder_time(call)
 
 
-def _touch(call: _Call) -> None:
-    """Set the time of the session's folder to that of its last event."""
+def _set_folder_time(call: _Call) -> None:
+    """Set the session folder's time to that of the session's last event."""
     with suppress(FileNotFoundError):
         folder = spool.session_folder(call.home, call.event.session_id)
         os.utime(folder, ns=(call.event.time_ns, call.event.time_ns))
@@ -220,15 +220,15 @@ def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
     The transcript shows the end of a prompt long before the next one is answered. The rest of the turn is
     read from the transcript later.
     """
-    ended = _named(call, waiting, over=False)
+    ended = _ended_prompts(call, waiting, over=False)
     _record_alone(call, ended)
     return bool(ended)
 
 
-def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
-    """Return the prompts whose turns have ended in the transcript, with the turns' ids from there as keys.
+def _ended_prompts(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
+    """Return the prompts whose turns have ended in the transcript, with the ids of these turns as keys.
 
-    `over` means that none of the prompts is answered by this event.
+    `over` is True if this event answers no prompt.
     """
     texts = [prompt.user or "" for prompt in waiting]
     turns = matching.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
@@ -242,15 +242,15 @@ def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
 def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
     """Record prompts that will not be answered, each as a turn without an answer.
 
-    A prompt that was allowed to be recorded is not lost if its answer is not allowed, or never came.
+    A prompt that was allowed to be recorded is not lost if its answer may not be recorded or never came.
     """
     event = call.event
     for position, prompt in enumerate(waiting):
         origin = prompt.origin
         if prompt.user and not origin:
-            continue  # from an older version: it becomes part of the session's next turn
+            continue  # saved by an older version; it becomes part of the session's next turn
         if prompt.user and origin and not is_excluded(call.policy, *origin["folders"]):
-            # the policy when it was typed decides, not whether anything is recorded now
+            # what was captured when the prompt was typed decides, not what is captured now
             policy, user = call.hook_policy._replace(capture=origin["capture"]), cut(prompt.user)
             if should_record([user], policy):
                 args = {"session_id": event.session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
@@ -261,8 +261,10 @@ def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
 
 
 def _settle(call: _Call, waiting: Sequence[Pair]) -> None:
-    """Record prompts that no Stop will answer, with the transcript's ids where it has them."""
-    ended = {prompt.files[0]: prompt for prompt in _named(call, waiting, over=True)} if waiting else {}
+    """Record prompts that no Stop will answer, with the ids of their turns in the transcript, if any."""
+    ended = (
+        {prompt.files[0]: prompt for prompt in _ended_prompts(call, waiting, over=True)} if waiting else {}
+    )
     _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
 
 
@@ -276,7 +278,7 @@ def _settle_left_behind(call: _Call) -> None:
     prompts.sweep(call.home, now)
 
 
-def _request(call: _Call) -> str:
+def _write_request(call: _Call) -> str:
     """Write a request to compare the session with its transcript; the request outlives this engine."""
     event = call.event
     request = {

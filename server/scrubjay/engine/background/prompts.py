@@ -25,7 +25,7 @@ from scrubjay.home.paths import Home
 from scrubjay.transcripts.turn import PROMPT_KEY
 
 KEPT_ANSWERED = 20  # prompts per session
-KEPT_S = 7 * 86_400.0  # the folder of a session that was untouched for so long is deleted
+KEPT_S = 7 * 86_400.0  # a session's folder is deleted when it was untouched for so long
 QUIET_S = 3_600.0  # after so long without events, a session's prompts will get no answer
 MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
 
@@ -34,7 +34,7 @@ _Saved = tuple[str, dict[str, Any]]  # a file and its content
 
 class _Name(NamedTuple):
     file: str
-    at: str
+    time_ns: str
     prompt: str
     answered: str | None
 
@@ -77,23 +77,23 @@ def save(
     prompt_id = prompt_id or PROMPT_KEY + os.urandom(8).hex()
     content = {"prompt_id": prompt_id, "text": text, "redacted": redacted, "said": origin}
     content["saved_at"] = instant(now_ns)
-    name = f"{now_ns:020d}.{spool.file_name(prompt_id)}."
-    if any(file.startswith(name) for file in os.listdir(folder)):
+    prefix = f"{now_ns:020d}.{spool.file_name(prompt_id)}."
+    if any(file.startswith(prefix) for file in os.listdir(folder)):
         return  # the event is processed again after a power cut
-    spool.durable_write(home, os.path.join(folder, name + "json"), json.dumps(content).encode("ascii"))
+    spool.durable_write(home, os.path.join(folder, prefix + "json"), json.dumps(content).encode("ascii"))
 
 
 def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | None = None) -> Pair | None:
     """Return the prompts of an answer, from those saved before it; None if no prompt was saved.
 
-    With `prompt_id`, this is the prompt that was paired with it before, or else the prompt with that id, or
-    else the latest one that waits; without it, the latest prompt of the session. Prompts that still wait
-    before that one were queued and belong to the same turn, unless the transcript shows how they ended: the
-    caller checks this, and marks them first.
+    With `prompt_id`, the answer belongs to the prompt that was paired with this id before, or else to the
+    prompt with this id, or else to the latest waiting prompt; without it, to the latest prompt of the
+    session. Earlier prompts that still wait were queued and belong to the same turn, unless the transcript
+    shows how they ended: the caller checks this first, and marks such prompts.
     """
     folder = spool.session_folder(home, session_id)
     for _ in range(5):  # an older hook may rename a file between listing and reading
-        names = [name for name in _names(folder) if until_ns is None or name.at <= f"{until_ns:020d}"]
+        names = [name for name in _names(folder) if until_ns is None or name.time_ns <= f"{until_ns:020d}"]
         target = _target(names, prompt_id)
         if target is None:
             return None
@@ -101,7 +101,9 @@ def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | Non
         # A turn with a key from the transcript keeps it, instead of the key of its prompt.
         turn_key = prompt_id or (target.answered if spool.is_plain(target.answered) else None)
         group = [
-            name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)
+            name
+            for name in names
+            if name.answered == key or (name.answered is None and name.time_ns <= target.time_ns)
         ]
         try:
             return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], turn_key)
@@ -134,7 +136,7 @@ def hidden(home: Home, session_id: str) -> list[str]:
     folder = spool.session_folder(home, session_id)
     events = []
     for path in spool.events(home, "hidden"):
-        with suppress(ScrubjayError):  # processed meanwhile, and read below
+        with suppress(ScrubjayError):  # the event was processed meanwhile, so its prompt is read below
             events.append(spool.read(path))
     saved = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
     return [
@@ -163,8 +165,8 @@ def unnamed(home: Home, session_id: str) -> set[str]:
 def left_behind(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
-    For each session, its prompts are in order, each as a pair. Prompts of versions that did not save their
-    origin are left out, and so are sessions with a damaged file.
+    Each session has a list of its prompts in order, each as a pair. Prompts of versions that did not save
+    their origin are left out, and so are sessions with a damaged file.
     """
     sessions = []
     for session in os.scandir(home.prompts):
@@ -173,7 +175,7 @@ def left_behind(home: Home, now: float) -> list[list[Pair]]:
                 continue
             # not `_names`: a week has hundreds of sessions, and almost none has a waiting prompt
             files = sorted(file for file in os.listdir(session.path) if file.count(".") == 2)
-            waiting = _one_by_one([(file, _read(os.path.join(session.path, file))) for file in files])
+            waiting = _waiting_prompts([(file, _read(os.path.join(session.path, file))) for file in files])
         except (OSError, ValueError, SpoolError):  # another sweep was faster, or a file is damaged
             continue
         pairs = [pair for pair in (_joined(prompt, None, True) for prompt in waiting) if pair.origin]
@@ -242,6 +244,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _joined(saved: list[_Saved], prompt_id: str | None, is_single: bool = False) -> Pair:
+    """Return the saved prompts of one turn as a pair; `is_single` leaves `waiting` empty."""
     typed = [content for _, content in saved if content["text"] is not None]
     # two copies of the hook save a prompt twice
     texts = list(dict.fromkeys(content["text"] for content in typed if content["text"]))
@@ -254,12 +257,12 @@ def _joined(saved: list[_Saved], prompt_id: str | None, is_single: bool = False)
         origin=first["said"],
         hidden=saved[-1][0].count(".") == 2 and saved[-1][1]["said"] is None,
         files=[file for file, _ in saved],
-        waiting=[] if is_single else [_joined(prompt, None, True) for prompt in _one_by_one(saved)],
+        waiting=[] if is_single else [_joined(prompt, None, True) for prompt in _waiting_prompts(saved)],
     )
 
 
-def _one_by_one(saved: list[_Saved]) -> list[list[_Saved]]:
-    """Return the waiting prompts, each with all of its files: two copies of a hook save a prompt twice."""
+def _waiting_prompts(saved: list[_Saved]) -> list[list[_Saved]]:
+    """Return the waiting prompts, each with all of its files, because two copies of a hook save it twice."""
     prompts: list[list[_Saved]] = []
     for file, content in saved:
         if file.count(".") != 2:

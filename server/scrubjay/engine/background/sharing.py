@@ -17,7 +17,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.sharing")
 
-LOOK_SECONDS = 0.5  # between two checks of the inbox; each is a request
+LOOK_SECONDS = 0.5  # between two checks of the inbox; each check is a request
 
 
 class Sharing:
@@ -91,7 +91,7 @@ async def _repeat_forever(step: Callable[[], Awaitable[object]]) -> None:
             await step()
             is_failing = False
         except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-            # Also for LanceDB's own failures: the network may come back.
+            # LanceDB's own failures do not end this either, because the network may come back.
             level = logging.INFO if is_failing else logging.ERROR
             log.log(level, "the shared store did not answer: %s", reason(error))
             is_failing = True

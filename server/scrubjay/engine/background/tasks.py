@@ -44,7 +44,7 @@ class Background:
 
 @contextmanager
 def failures_logged(log: logging.Logger, what: str) -> Iterator[None]:
-    """Log `what`, with the reason, if a full disk or LanceDB makes this fail; it may succeed next time."""
+    """Log `what` and the reason, and go on, if a full disk or LanceDB makes the block fail."""
     try:
         yield
     except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
@@ -52,7 +52,7 @@ def failures_logged(log: logging.Logger, what: str) -> Iterator[None]:
 
 
 async def quiet_for(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for the event; return True if it did not come within so many seconds."""
+    """Wait at most `seconds` for the event; return True if it did not come."""
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for can swallow a cancellation
             await event.wait()

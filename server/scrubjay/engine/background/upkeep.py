@@ -23,38 +23,41 @@ from scrubjay.store.tables import index_vectors, vector_segments
 
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
-IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause if it can
-# Passages with a vector from which on there is a vector index. So few could be compared in memory, but with
-# an index, compactions leave the fragments of its segments alone and do not rewrite all rows. Without it, at
-# 10,000 turns, the engine's peak was 796 MB instead of 692, and a search waited 4.4 s for a write, not 0.9.
+IDLE_SECONDS = 3.0  # a compaction rewrites its table, so if it can, it waits for this time without a write
+# The vector index is built when so many passages have a vector. So few vectors could be compared in memory,
+# but with an index, compactions leave the fragments of its segments alone and do not rewrite all rows. With
+# 10,000 turns and no index, the engine's peak was 796 MB instead of 692 MB, and a search waited for a write
+# for 4.4 s instead of 0.9 s.
 VECTORS = 1_000
-# Rows from which on a compaction or a vector index takes seconds, so such a table has wider bounds.
+# With more rows than this, a compaction or a vector index takes seconds, so the table has wider bounds.
 LARGE = 50_000
-LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
-# Segments from which on the vector index is rebuilt, in 0.3 s for 30,000 passages. Fragments of two different
-# segments never merge.
+LARGE_TABLE_SLACK = 4  # the bounds of such a table are multiplied by this
+# The vector index is rebuilt when it has so many segments, because fragments of different segments never
+# merge. A rebuild takes 0.3 s for 30,000 passages.
 VECTOR_SEGMENTS = 4
-# A query of this process may still read a younger version. Where other processes write, 5 s was measured to
-# be enough, while 0 brought rows back.
+# A version is kept for this time after it was superseded, because a query of this process may still read it.
+# Where other processes write, 5 s was measured to be enough, while with 0 s removed rows came back.
 KEEP_VERSIONS = timedelta(seconds=30)
-READ_SECONDS = 1.0  # after which no query reads files that a compaction replaced
-LOOK_EVERY = 4  # commits; checking four tables costs 4 ms of processor time, a commit 10
-# After this time without a write, every superseded version is old enough.
+READ_SECONDS = 1.0  # after this time, no query still reads files that a compaction replaced
+LOOK_EVERY = 4  # commits between checks; checking four tables costs 4 ms of processor time, a commit 10 ms
+# After this time without a write, every superseded version is old enough to be removed.
 QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0
 KEEP_ALL = timedelta(days=7)
 KEEP_READ = timedelta(days=36_500)  # while a reader uses an older version, however old
-# Compactions; each leaves 2-4 file descriptors and some 15 MB of superseded index pages in the old session.
+# The store is reopened after so many compactions, because each leaves 2-4 file descriptors and some 15 MB of
+# superseded index pages in the old session.
 REOPEN_AFTER = 2
-ORPHANS_EVERY = 86_400.0  # seconds
+ORPHANS_EVERY = 86_400.0  # seconds between two removals of files that failed writes left
 _INDEXES = ("passages", "building")  # the tables with a word index and a vector index
 
 
 class Bounds(NamedTuple):
-    """The limits of a table of up to `LARGE` rows, above which it is compacted; 5,000 rows take 0.05 s.
+    """A table of up to `LARGE` rows is compacted above these limits; 5,000 rows take 0.05 s.
 
     A fragment costs 0.45 ms in each of the five to seven look-ups of a search. Passages outside the word
-    index are searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25. With 4 segments, and so
-    8 fragments, a search of 6,000 passages took 52 ms of processor time; with 1 segment, 37.
+    index are searched by reading them: 256 passages of 900 characters cost 12 ms, and 768 cost 25 ms. A
+    search of 6,000 passages took 52 ms of processor time with 4 segments, and so 8 fragments, and 37 ms with
+    1 segment.
     """
 
     fragments: int
@@ -113,14 +116,14 @@ class Upkeep:
         if not self._store.is_writer:
             return 0
         compacted = self._commits = 0
-        before = self._store.tables
+        old_tables = self._store.tables
         async with self._counting_failures():
             due = [name for name in self._store.tables.names if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
                 compacted += 1
             if compacted:
-                await self._store.tables.warm(before)
+                await self._store.tables.warm(old_tables)
         return compacted
 
     async def prune(self) -> None:
@@ -129,11 +132,11 @@ class Upkeep:
         A bulk load of 10,000 turns leaves 3 GB of older versions for 0.1 GB of data.
         """
         if self._store.is_writer:
-            before = self._store.tables
+            old_tables = self._store.tables
             async with self._counting_failures():
                 for name in self._store.tables.names:
                     await self._compact(name, IDLE, pause=READ_SECONDS)
-                await self._store.tables.warm(before)
+                await self._store.tables.warm(old_tables)
                 if self._store.shared is None:  # otherwise another engine may still search them; see `sweep`
                     await self._store.drop_other_generations()
 
@@ -170,13 +173,14 @@ class Upkeep:
     async def _compact(self, name: str, bounds: Bounds, *, pause: float = 0.0) -> None:
         """Compact a table, sync the result to the disk, and only then remove the versions that it replaces.
 
-        `pause` gives a running query time to finish if its version is older than `KEEP_VERSIONS`. Writes can
-        come in between, because each step takes seconds for a table with many rows.
+        `pause` gives a running query time to finish if its version is older than `KEEP_VERSIONS`. Writes
+        may happen between the steps, because each step takes seconds for a table with many rows.
         """
         if not await self._optimize(name, self._retention(KEEP_ALL)):
             return
-        # After the first compaction, so that every index has every row. Otherwise missing rows would stay
-        # separate, and the next one would rewrite all rows (30,000 passages: 4.4 to 5.2 s, not 2.8 to 3.3).
+        # Segments are joined after the first compaction, when every index has every row. Otherwise missing
+        # rows would stay separate, and the next compaction would rewrite all rows: for 30,000 passages in 4.4
+        # to 5.2 s, not 2.8 to 3.3 s.
         if name in _INDEXES and await self._join_segments(name, bounds):
             await self._optimize(name, self._retention(KEEP_ALL))
         await self._store.checkpoint()
@@ -203,7 +207,7 @@ class Upkeep:
             return True
 
     async def _join_segments(self, name: str, bounds: Bounds) -> bool:
-        """Rebuild the vector index if it has too many segments, or build the first one when it is due."""
+        """Build the vector index if it is due or has too many segments; return True if it was built."""
         async with self._store.lock:
             if name not in self._store.tables.names:
                 return False
@@ -231,9 +235,9 @@ class Upkeep:
         return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
     def _orphans_due(self) -> bool:
-        """Return True if files of failed writes are due to be removed; only safe with a single writer.
+        """Return True if files that failed writes left are due to be removed.
 
-        Otherwise LanceDB removes them after a week.
+        This is only safe with a single writer. With several, LanceDB removes the files after a week.
         """
         now = self._clock()
         if self._store.shared is not None or now - self._orphans_removed < ORPHANS_EVERY:

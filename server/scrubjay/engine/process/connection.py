@@ -23,7 +23,7 @@ log = logging.getLogger("scrubjay.engine.process.connection")
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes waiting for one client
 _INPUT_LIMIT = 4 * 1024 * 1024  # bytes of lines waiting to be processed; above it the client has to wait
 _DRAIN_SECONDS = 2.0  # for writing the last answers to a client that has stopped sending
-_ENDLESS = {"subscriptions/listen"}  # answered by the end of a stream, so not waited for
+_ENDLESS = {"subscriptions/listen"}  # requests that are answered only by the end of a stream
 
 
 class Connection(asyncio.Protocol):
@@ -50,7 +50,7 @@ class Connection(asyncio.Protocol):
         self._most_marks = CALL_MARKS
         self._cutter = LineCutter(line_limit)
         self._queue: collections.deque[bytes] = collections.deque()
-        self._queued = 0  # bytes
+        self._queued = 0  # bytes in `_queue`
         self._news = asyncio.Event()  # set by a line, the end, or an awaited answer
         self._ended = False  # the client will send no more
         self._draining: float | None = None  # the grace period in seconds, once the engine is finishing

@@ -34,7 +34,8 @@ class Greeting(NamedTuple):
 def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
     """Answer a hello.
 
-    Every answer has our version and how we were started, so that a newer client may replace this engine.
+    Every answer says which version this engine has and how it was started, so that a newer client may
+    replace it.
 
     Args:
         hello: the client's hello.

@@ -59,8 +59,8 @@ class Lifetime:
     http: str | None = None  # the address of the HTTP interface, for `engine.json`
     version: str = VERSION
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)  # SCRUBJAY_*, XDG_RUNTIME_DIR
-    loopback: bool = not HAS_UNIX_SOCKETS  # a port with a token, as on Windows, not a Unix socket
-    line_limit: int = LINE_LIMIT  # this and the next: see `Connection`; bytes
+    loopback: bool = not HAS_UNIX_SOCKETS  # use a port with a token, as on Windows, instead of a Unix socket
+    line_limit: int = LINE_LIMIT  # bytes; for this limit and the next, see `Connection`
     output_limit: int = OUTPUT_LIMIT
 
     def __post_init__(self) -> None:
@@ -134,9 +134,9 @@ class Lifetime:
             task.add_done_callback(self._tasks.pop)
 
         loop = asyncio.get_running_loop()
-        make = loop.create_server if self.loopback else loop.create_unix_server
+        create = loop.create_server if self.loopback else loop.create_unix_server
         limits = {"line_limit": self.line_limit, "output_limit": self.output_limit}
-        return await make(lambda: Connection(opened, **limits), sock=listener.socket)
+        return await create(lambda: Connection(opened, **limits), sock=listener.socket)
 
     async def _attend(self, connection: Connection, faces: Mapping[str, Face], token: str | None) -> None:
         try:
@@ -252,14 +252,15 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    names = [signal.SIGINT, signal.SIGTERM]
+    signals = [signal.SIGINT, signal.SIGTERM]
     if sys.platform == "win32":
-        names.append(signal.SIGBREAK)
+        signals.append(signal.SIGBREAK)
 
     def handle(number: int, _: object) -> None:
         finish(signal.Signals(number).name)
 
-    previous = {each: signal.signal(each, handle) for each in names}  # asyncio has no handlers on Windows
+    # asyncio has no handlers on Windows.
+    previous = {number: signal.signal(number, handle) for number in signals}
     try:
         yield
     finally:

@@ -71,7 +71,7 @@ def _on_loopback(home: Home) -> Listener:
 
 
 def _make_room(path: str) -> None:
-    """Remove the file of an earlier engine at our path; move a folder away, because no engine makes one.
+    """Remove the file of an earlier engine at our path; move a folder away, because no engine made it.
 
     Raises:
         HomeError: the path is still taken.

@@ -29,7 +29,7 @@ class BackupSummary(Result):
 class Backup(Verb):
     """Makes backups of one home, one at a time."""
 
-    _anchoring: asyncio.Lock  # held by the writer of the anchors
+    _anchoring: asyncio.Lock  # held while anchors are written
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -99,11 +99,13 @@ async def _check_copy(path: str, counts: dict[str, int]) -> None:
 
 
 def _check_target(folder: str, home: Home) -> None:
-    real = os.path.realpath(folder)
-    if real == os.path.realpath(home.root) or real.startswith(os.path.realpath(home.root) + os.sep):
+    real_folder = os.path.realpath(folder)
+    if real_folder == os.path.realpath(home.root) or real_folder.startswith(
+        os.path.realpath(home.root) + os.sep
+    ):
         advice = "Choose a folder outside it, preferably on another disk."
         raise InputError(f"{folder} is inside the home {home.root}. {advice}")
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
         raise InputError(f"{folder} already exists and is not empty. Choose a new folder.")
-    if not os.path.isdir(os.path.dirname(real)):
+    if not os.path.isdir(os.path.dirname(real_folder)):
         raise InputError(f"{os.path.dirname(folder)} is not a folder; create it first.")

@@ -27,7 +27,7 @@ class Changes(Verb):
     _write: Callable[[Envelope], Awaitable[Result]]
 
     async def edit(self, record_id: str, content: str, source: str) -> MemoryAdded:
-        """Write a fact's next version with new words, and with the tags and dates of this version.
+        """Write a fact's next version with new words, and the tags and dates of the current version.
 
         Raises:
             NotFound: no fact has the id.

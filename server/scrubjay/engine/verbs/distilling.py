@@ -24,9 +24,9 @@ from scrubjay.store.schema import micros
 from scrubjay.text.dates import LocalZone
 from scrubjay.text.short_ids import short_id
 
-FIRST = timedelta(days=1)  # that the first distill reads
-AT_ONCE = 50  # turns read for one piece
-PAUSE = timedelta(minutes=30)  # without a distilled fact, after which a new run begins
+FIRST = timedelta(days=1)  # the first distill reads the turns of this time
+AT_ONCE = 50  # the most turns that are read for one piece
+PAUSE = timedelta(minutes=30)  # a new run begins after this time without a distilled fact
 # Prompts of Scrubjay as hosts write them; they only repeat stored text.
 COMMANDS = ("/mcp__scrubjay__", "/mcp__plugin_scrubjay_scrubjay__", "/scrubjay:")
 TAKEN_BACK = "taken back after distilling"
@@ -35,7 +35,7 @@ Mark = tuple[int, str]  # the time of a turn, in microseconds, and its id
 
 
 class Piece(NamedTuple):
-    """Turns in order of time, and how many wait after them."""
+    """Turns in order of time, and the number of turns that wait after them."""
 
     turns: tuple[Turn, ...]
     left: int
@@ -68,7 +68,7 @@ class Distilling(Verb):
         *,
         moves: bool,
     ) -> Piece:
-        """Return the turns of a scope after the mark, or from `since` on, that fit into `room`; at least one.
+        """Return the turns of a scope after the mark, or from `since` on, that fit into `room`, at least one.
 
         With `moves`, the mark moves, so that the next call returns the turns after these.
         """
@@ -93,7 +93,7 @@ class Distilling(Verb):
                 break
             turns.append(turn)
         if turns and moves:
-            await self._move(scope, (micros(turns[-1].started_at), turns[-1].id))
+            await self._set_mark(scope, (micros(turns[-1].started_at), turns[-1].id))
         return Piece(tuple(turns), len(marks) - len(turns))
 
     async def facts(self, scope: str) -> list[DistilledFact]:
@@ -105,7 +105,7 @@ class Distilling(Verb):
         """Forget these distilled facts, or all of the last run; facts that they replaced are current again.
 
         Raises:
-            InputError: one of them is not a current distilled fact of this scope.
+            InputError: an id is not that of a current distilled fact of this scope.
         """
         now = self._clock()
         by_id = {fact.id: (fact, run) for fact, run in await self._runs(scope)}
@@ -132,7 +132,7 @@ class Distilling(Verb):
         await self._writer.write(update)
 
     async def _runs(self, scope: str) -> list[tuple[Memory, int]]:
-        """Return the distilled facts of a scope with their runs, the latest first; replaced facts too."""
+        """Return a scope's distilled facts with their run numbers, latest first; include replaced facts."""
         await self._writer.catch_up()
         tagged = conditions.both(conditions.has_all("tags", [DISTILLED]), conditions.NOT_FORGOTTEN)
         facts = await self._store.select(Memory, conditions.both(conditions.matching(scope=scope), tagged))
@@ -144,17 +144,17 @@ class Distilling(Verb):
         return runs
 
     async def _mark(self, scope: str, now: datetime) -> Mark:
-        at, turn_id = (await self._marks()).get(scope, (micros(now - FIRST), ""))
-        return int(at), str(turn_id)
+        time, turn_id = (await self._marks()).get(scope, (micros(now - FIRST), ""))
+        return int(time), str(turn_id)
 
-    async def _move(self, scope: str, mark: Mark) -> None:
+    async def _set_mark(self, scope: str, mark: Mark) -> None:
         content = json.dumps({**await self._marks(), scope: mark}).encode()
         await asyncio.to_thread(durable_write, self._home, self._home.distilled, content)
 
     async def _marks(self) -> dict[str, Mark]:
         try:
             marks = parse_json(await asyncio.to_thread(read_whole, self._home.distilled))
-        except (OSError, ValueError):  # none yet, or damaged: the last day is read again
+        except (OSError, ValueError):  # without a file, or with a damaged one, the last day is read again
             return {}
         return marks if isinstance(marks, dict) else {}
 

@@ -24,7 +24,7 @@ from scrubjay.records.documents import LONGEST_TITLE, fields_read, plan_add, sto
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
 
-# if lines with this share of the old text's characters are in the new text, the new text replaces it
+# the new text replaces the old one if lines with this share of the old characters are in both
 REVISED = 0.5
 Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
@@ -109,8 +109,8 @@ class Documents(Verb):
         """
         ids = [row.id for row in rows]
         staged = {row.id for row in self._store.staged(Document)}
-        searchable = ids and not self._indexer.trouble
-        waiting = await self._store.records_without_vectors(ids) if searchable else set()
+        may_wait = ids and not self._indexer.trouble
+        waiting = await self._store.records_without_vectors(ids) if may_wait else set()
 
         def status(row: Document) -> Status:
             if row.status == "failed":
@@ -138,7 +138,8 @@ class Documents(Verb):
         unchanged = complete if complete is not None and complete.content == args.get("content") else None
         if unchanged is not None:
             args = {"type": unchanged.type, **args}
-            if title_in(args.get("metadata", {})) == title_in(unchanged.metadata):  # else the title changes
+            # If the titles differ, the title changes.
+            if title_in(args.get("metadata", {})) == title_in(unchanged.metadata):
                 args = {"title": unchanged.title, **args}
         args = {name: value for name, value in args.items() if value is not None}
         planner = partial(plan_add, lookup=(old, document_id))
@@ -150,7 +151,7 @@ class Documents(Verb):
         return DocumentState(document_id, status, unchanged is None, added.redacted)
 
     async def _target(self, text: DocumentText, sent: Envelope) -> tuple[Document | None, str]:
-        """Return the document that a text is for, or None for a new one, and its id."""
+        """Return the stored document that a text is for (None if it is new), and its id."""
         document_id = _id_of(sent)
         old = await stored_document(self._store, document_id)
         if text.document_id is not None:
@@ -161,7 +162,8 @@ class Documents(Verb):
                 return await stored_document(self._store, named[0].id), named[0].id
             return old, document_id
         digest = content_hash(sent.args.get("content") or "")
-        for attempt in range(1, 1_000):  # the document with this content hash may have other content by now
+        # The document whose id comes from this content may have other content by now.
+        for attempt in range(1, 1_000):
             if old is None or old.content_hash == digest:
                 break
             document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
@@ -172,27 +174,28 @@ class Documents(Verb):
 def continue_text(old: str, new: str) -> str:
     """Return the text of a document after `new` was sent under its name.
 
-    `new` replaces `old` if it contains all of it, or half of its lines. If `old` already ends with it, as
-    after a repeated call, nothing changes. Otherwise it continues `old`, because then nothing can get lost.
+    `new` replaces `old` if it contains all of it, or lines with half of its characters. If `old` already ends
+    with `new`, as after a repeated call, nothing changes. Otherwise `new` continues `old`, so that nothing is
+    lost.
 
     >>> continue_text("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'
     >>> continue_text("user: hi", "user: hi\\nassistant: hello")
     'user: hi\\nassistant: hello'
     """
-    before, after, piece = old.strip(), new.strip(), new.rstrip().lstrip("\r\n")
-    if not before or before in after:
+    old_text, new_text, piece = old.strip(), new.strip(), new.rstrip().lstrip("\r\n")
+    if not old_text or old_text in new_text:
         return new
     if old.rstrip().endswith(f"\n{piece}"):
         return old
-    return new if _share_in_both(before, after) >= REVISED else f"{old.rstrip()}\n\n{piece}"
+    return new if _share_in_both(old_text, new_text) >= REVISED else f"{old.rstrip()}\n\n{piece}"
 
 
 def _share_in_both(old: str, new: str) -> float:
     """Return the share of the old text's characters that are in lines which the new text has too."""
-    before, after = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
-    total = sum(len(line) * count for line, count in before.items())
-    return sum(len(line) * count for line, count in (before & after).items()) / total
+    old_lines, new_lines = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
+    total = sum(len(line) * count for line, count in old_lines.items())
+    return sum(len(line) * count for line, count in (old_lines & new_lines).items()) / total
 
 
 def _id_of(sent: Envelope) -> str:

@@ -16,11 +16,11 @@ from scrubjay.models.results import Result
 from scrubjay.store import conditions
 from scrubjay.text.terms import content_words
 
-ENOUGH = 20  # sessions of each kind; with fewer, an interval means nothing
+ENOUGH = 20  # sessions of each kind that are needed; with fewer, an interval means nothing
 SIGNS = ("repeated questions, % of prompts", "corrections, % of prompts", "tokens of a session")
 _MIN_WORDS = 3  # content words; a shorter prompt is never a repetition
 _MIN_SHARED = 0.8  # share of the words of a repeated prompt
-_CONFIDENCE = 1.96  # standard errors: 95 %
+_CONFIDENCE = 1.96  # standard errors on each side of a 95 % interval
 _CORRECTION = re.compile(
     r"(?i)\s*(?:no|nope|wrong|stop|undo|revert|that(?:'s| is) (?:not|wrong)|not what i|i (?:said|meant|told)"
     r"|as i said|you (?:forgot|missed)|nein|falsch)\b"
@@ -53,7 +53,7 @@ class Effects(Verb):
         """Compare the sessions since the first one without an opening."""
         await self._writer.catch_up()
         lines = await asyncio.to_thread(given.read, self._home)
-        first = next((at for at, line in enumerate(lines) if line.by == given.WITHHELD), len(lines))
+        first = next((index for index, line in enumerate(lines) if line.by == given.WITHHELD), len(lines))
         arms = {line.session: line.by for line in lines[first:] if line.by in (given.WITHHELD, "opening")}
         scopes = {line.scope for line in lines[first:] if line.session in arms}
         where = conditions.both(
@@ -67,7 +67,7 @@ class Effects(Verb):
 
 
 def compare(turns: Iterable[Turn], arms: dict[str, str]) -> Effect:
-    """Compare sessions by their kind in `given.log` (`arms`), with the turns of their projects."""
+    """Compare sessions; `arms` has their kinds in `given.log`, and `turns` are those of their projects."""
     signs_by_arm: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     sessions: dict[str, list[Turn]] = defaultdict(list)
     earlier_prompts: dict[str, _Prompts] = defaultdict(_Prompts)
@@ -95,12 +95,14 @@ class _Prompts:
 
     def __init__(self) -> None:
         self._sessions: list[str] = []  # the session of each prompt
-        self._by_word: dict[str, list[int]] = defaultdict(list)  # the prompts with each word
+        self._by_word: dict[str, list[int]] = defaultdict(list)  # the numbers of the prompts with each word
 
     def repeats(self, prompt: str, session: str) -> bool:
         """Add a prompt; return True if it repeats a prompt of an earlier session."""
         words = set(content_words(prompt))
-        shared = Counter(at for word in words for at in self._by_word[word] if self._sessions[at] != session)
+        shared = Counter(
+            number for word in words for number in self._by_word[word] if self._sessions[number] != session
+        )
         for word in words:
             self._by_word[word].append(len(self._sessions))
         self._sessions.append(session)

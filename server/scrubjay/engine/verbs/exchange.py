@@ -22,7 +22,7 @@ from scrubjay.records.exchange import Exported, Header, Imported, RecordCounts
 from scrubjay.store.failures import is_of_store, reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 
-PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # per envelope; a larger record has its own
+PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # the most in one envelope; a larger record has its own envelope
 AHEAD = 4  # envelopes that may wait for their commit before the next page is planned
 
 CHANGED = "It was changed meanwhile: the lines before that one are imported; repeat it with the whole file."

@@ -17,8 +17,8 @@ from scrubjay.search.similar import COMPARED
 from scrubjay.store import conditions
 from scrubjay.text.likeness import disagreements
 
-NEW = timedelta(days=30)  # age from which on a fact that was never reviewed is no longer offered
-LATELY = timedelta(days=7)
+NEW = timedelta(days=30)  # a fact that was never reviewed is offered up to this age
+LATELY = timedelta(days=7)  # since the last update of a changed fact
 OWN = ("page", "cli")  # sources of facts that were written by the user
 MOST_COMPARED = 1_000  # newest facts of a project that are compared with each other
 Which = Literal["current", "new", "changed", "unrecalled", "contradicting", "forgotten"]
@@ -39,13 +39,13 @@ class Rival(NamedTuple):
 
 
 class FactPage(NamedTuple):
-    """One page of facts, with the number of matching facts, of new ones, and of those with each value."""
+    """One page of facts. `total` counts matching facts, `fresh` new facts, `values` facts with each value."""
 
     results: list[Memory]
     total: int
     fresh: int  # listed or not
     values: dict[str, dict[str, int]]
-    rivals: dict[str, Rival]  # of contradicting facts, by id
+    rivals: dict[str, Rival]  # of contradicting facts, by the id of the fact
 
 
 class Facts(Verb):
@@ -64,7 +64,7 @@ class Facts(Verb):
     ) -> FactPage:
         """Return facts with all of these words and the selected `kind`, `tag` and `source`, newest first.
 
-        Contradicting facts follow one another, and one of them has to match the selection.
+        Facts that contradict each other follow one another, and one of them has to match the selection.
         """
         await self._writer.catch_up()
         now = self._clock()
@@ -78,18 +78,23 @@ class Facts(Verb):
         rows = [self._access.counted(row) for row in await self._store.select(Memory, where, columns=columns)]
         fresh = sum(_is_new(row, now) for row in rows)
         rows = [row for row in rows if _WHICH[which](row, now)]
-        # Each fact by itself, or next to those that it may contradict.
+        # A group is a single fact, or two facts that may contradict each other.
         groups: list[tuple[Memory, ...]] = [(row,) for row in rows]
         rivals: dict[str, Rival] = {}
         if which == "contradicting":
-            groups, rivals = await asyncio.to_thread(_contradicting, rows)
-        values = {name: dict(_tally(_members(groups), get).most_common()) for name, get in _VALUES.items()}
+            groups, rivals = await asyncio.to_thread(_contradicting_pairs, rows)
+        values = {
+            name: dict(_value_counts(_unique_rows(groups), values_of).most_common())
+            for name, values_of in _VALUES.items()
+        }
         criteria = [(_VALUES[name], value) for name, value in selection.items() if value]
         groups = [
-            rows for rows in groups if any(all(value in get(row) for get, value in criteria) for row in rows)
+            group
+            for group in groups
+            if any(all(value in values_of(row) for values_of, value in criteria) for row in group)
         ]
-        groups.sort(key=lambda rows: max((getattr(row, sort), row.id) for row in rows), reverse=True)
-        rows = _members(groups)
+        groups.sort(key=lambda group: max((getattr(row, sort), row.id) for row in group), reverse=True)
+        rows = _unique_rows(groups)
         facts = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
         page = [self._access.counted(facts[row.id]) for row in rows[start : start + size] if row.id in facts]
         return FactPage(page, len(rows), fresh, values, rivals)
@@ -101,12 +106,12 @@ class Facts(Verb):
             await self._writer.write(envelope("review", request, scope=USER_SCOPE, source=source, at=at))
 
 
-def _members(groups: Iterable[Sequence[Memory]]) -> list[Memory]:
-    return list({row.id: row for rows in groups for row in rows}.values())
+def _unique_rows(groups: Iterable[Sequence[Memory]]) -> list[Memory]:
+    return list({row.id: row for group in groups for row in group}.values())
 
 
-def _contradicting(facts: Sequence[Memory]) -> tuple[list[tuple[Memory, ...]], dict[str, Rival]]:
-    """Return pairs of facts that cannot both be true, unless the user kept both, and the rivals by id."""
+def _contradicting_pairs(facts: Sequence[Memory]) -> tuple[list[tuple[Memory, ...]], dict[str, Rival]]:
+    """Return pairs of facts that cannot both be true, except pairs that the user kept, and rivals by id."""
     facts_by_id = {fact.id: fact for fact in facts}
     candidates = [
         (fact, facts_by_id[other], "contradict")
@@ -139,7 +144,7 @@ def _rival(fact: Memory, reason: Literal["contradict", "newer", "older"]) -> Riv
     return Rival(fact.id, fact.content, fact.created_at, reason)
 
 
-def _tally(rows: Sequence[Memory], values_of: Callable[[Memory], Sequence[str]]) -> Counter[str]:
+def _value_counts(rows: Sequence[Memory], values_of: Callable[[Memory], Sequence[str]]) -> Counter[str]:
     return Counter(value for row in rows for value in values_of(row))
 
 

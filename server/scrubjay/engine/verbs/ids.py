@@ -19,10 +19,10 @@ R = TypeVar("R", bound=Request)
 
 
 class Ids(Verb):
-    """Resolves short ids. In all methods, `scope` is that of the caller: a tuple if it may see no other."""
+    """Resolves short ids. In all methods, `scope` is the caller's: a tuple if the caller may see no other."""
 
     async def full(self, short_id: str, scope: Scope | None) -> str:
-        """Return the full id; `short_id` itself if it matches no record.
+        """Return the full id, or `short_id` itself if it matches no record.
 
         Raises:
             InputError: it matches several records.
@@ -45,7 +45,7 @@ class Ids(Verb):
         raise NotFound(f"There is no session {short_id[:80]!r}. `scrubjay sessions` lists them.")
 
     async def reached(self, short_id: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
-        """Return the matching record in the scopes of `reach` (None: all), or None.
+        """Return the record in the scopes of `reach` (None: all) that `short_id` matches, or None.
 
         Raises:
             InputError: it matches several records.
@@ -54,7 +54,7 @@ class Ids(Verb):
         return None if record is not None and reach is not None and record.scope not in reach else record
 
     async def spell_out(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
-        """Return the request with full ids. Those of a turn to record stay, because they name sessions.
+        """Return the request with full ids. The ids of a turn to record stay, because they name sessions.
 
         Raises:
             InputError: an id matches several records.

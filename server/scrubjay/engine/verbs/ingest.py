@@ -22,7 +22,7 @@ _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_co
 
 @dataclass(eq=False)
 class Ingest(Verb):
-    """Runs one ingest at a time: two concurrent ones of the same tree would write every file twice."""
+    """Runs one ingest at a time: two concurrent ingests of the same tree would write every file twice."""
 
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _running: job.Ingest | None = None
@@ -58,9 +58,9 @@ class Ingest(Verb):
                 done = await self._running.run(files, report, again=again, hidden=hidden)
             finally:
                 self._running = None
-            for work in await asyncio.to_thread(_repositories, paths, commits):
+            for tree in await asyncio.to_thread(_work_trees, paths, commits):
                 writes = self._store, self._writer.write, self._clock
-                added, removed = await index_commits(work, *writes, scope, source, report)
+                added, removed = await index_commits(tree, *writes, scope, source, report)
                 counts = {"commits": done.commits + added, "removed": done.removed + removed}
                 done = done.model_copy(update=counts)
             return done
@@ -74,9 +74,9 @@ class Ingest(Verb):
         rows = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:last]
         waiting = await self._store.records_without_vectors([row.id for row in rows]) if rows else set()
         running: list[ListedDocument] = []
-        if (now := self._running) is not None and scope in (EVERY_SCOPE, now.scope):
-            states = sorted(now.states.items(), key=lambda item: item[1] == "queued")
-            running = [ListedDocument(path=path, scope=now.scope, status=state) for path, state in states]
+        if (ingest := self._running) is not None and scope in (EVERY_SCOPE, ingest.scope):
+            states = sorted(ingest.states.items(), key=lambda item: item[1] == "queued")
+            running = [ListedDocument(path=path, scope=ingest.scope, status=state) for path, state in states]
         return [*running[:last], *(_listed(row, row.id in waiting) for row in rows)]
 
     async def left_out(self, scope: str) -> list[NotRead]:
@@ -98,8 +98,8 @@ class Ingest(Verb):
         return reasons
 
 
-def _repositories(paths: Sequence[str], commits: Commits) -> list[WorkTree]:
-    """Return the working trees of these paths whose commits are to be indexed."""
+def _work_trees(paths: Sequence[str], commits: Commits) -> list[WorkTree]:
+    """Return the working trees at these paths whose commits are to be indexed, one for each repository."""
     if commits == "none":
         return []
     trees_by_repository: dict[str, WorkTree] = {}

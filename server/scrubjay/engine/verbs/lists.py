@@ -79,8 +79,8 @@ class Lists(Verb):
     ) -> list[Hit]:
         """Return the latest additions to a scope ("*": to all scopes), or to one session, newest first.
 
-        With `among`, only records with these ids are returned. The title of a turn says what it is about,
-        which "yes, do it" does not.
+        With `among`, only records with these ids are returned. A turn's title says what the turn is about,
+        which a prompt such as "yes, do it" does not.
         """
         await self._writer.catch_up()
         where = None if scope == EVERY_SCOPE else scope
@@ -115,8 +115,8 @@ class Lists(Verb):
     ) -> Page[Document]:
         """Return a page of the documents that are not forgotten, without their texts unless `content`.
 
-        `path` is the path that the client gave them: exactly this path, or everything below it if it ends in
-        a slash.
+        `path` selects documents by the path that the client gave them: exactly this path, or everything below
+        it if it ends in a slash.
         """
         where = _documents(scopes, path)
         return await self._page(Document, where, None if content else COLUMNS, **paging)
@@ -164,8 +164,8 @@ class Lists(Verb):
     ) -> Page[Passage]:
         """Return a page of the document chunks of a scope, ordered by document time or by position."""
         await self._writer.catch_up()
-        of_scope = conditions.matching(src="chunk", hidden=False, scope=scope)
-        where = conditions.both(of_scope, facets.where(filters) if filters else None)
+        in_scope = conditions.matching(src="chunk", hidden=False, scope=scope)
+        where = conditions.both(in_scope, facets.where(filters) if filters else None)
         keys = await self._store.passages.select(where, columns=["id", "record_id", "part", "dated_at"])
         order = ("part", "dated_at") if by_position else ("dated_at", "record_id", "part")
         keys.sort(key=attrgetter(*order), reverse=descending)
@@ -183,7 +183,7 @@ class Lists(Verb):
     ) -> Page[Memory]:
         """Return a page of facts, each in its newest version.
 
-        `forgotten` includes forgotten and expired facts, `summaries` those of sessions.
+        `forgotten` includes forgotten and expired facts, `summaries` the summaries of sessions.
         """
         where = conditions.both(
             conditions.one_of("scope", scopes),

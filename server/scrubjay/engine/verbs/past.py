@@ -46,7 +46,7 @@ class Past(Verb):
         self._running += 1
         try:
             await self._writer.drain()
-            scopes = await self._scopes(kept)
+            scopes = await self._stored_scopes(kept)
             request = KeptSessions(
                 sessions=[
                     each.model_copy(update={"scope": scopes.get((each.host, each.session_id), each.scope)})
@@ -81,7 +81,7 @@ class Past(Verb):
                 outcome: FactOutcome = "added"
                 records = versions
                 if first := stored.get(versions[0].id):
-                    outcome, records = await self._news(first, versions)
+                    outcome, records = await self._compare_with_stored(first, versions)
                 outcomes.append(outcome)
                 for record in records:
                     by_scope[record.scope].append(record)
@@ -112,7 +112,7 @@ class Past(Verb):
             self._running -= 1
 
     async def _missing_files(self, kept: KeptMemoryFiles) -> list[KeptMemoryFile]:
-        """Return the deleted files of known facts, as files without notes."""
+        """Return the deleted files that stored facts come from, as files without notes."""
         if not kept.searched:
             return []
         facts = await facts_of_hosts(self._store)
@@ -123,8 +123,10 @@ class Past(Verb):
         names = [_name_on(kept.machine, path) for path in deleted]
         return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in names]
 
-    async def _news(self, first: Memory, imported: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
-        """Return another memory's newer values for an existing fact, after the fact that they replace."""
+    async def _compare_with_stored(
+        self, first: Memory, imported: list[Memory]
+    ) -> tuple[FactOutcome, list[Memory]]:
+        """Return the outcome for a stored fact, and if it is updated, its last version and the newer ones."""
         latest = await chains.latest(self._store, first)
         texts = [redact(each.content)[0] for each in imported]
         if texts[-1] == latest.content or latest.forgotten_at is not None:
@@ -151,8 +153,8 @@ class Past(Verb):
             self._staged = 0
             await self._writer.settle()
 
-    async def _scopes(self, kept: Iterable[KeptSession]) -> dict[tuple[str, str], str]:
-        """Return the scope of each session that exists in exactly one other scope, by host and id."""
+    async def _stored_scopes(self, kept: Iterable[KeptSession]) -> dict[tuple[str, str], str]:
+        """Return the scope of each session that is stored in one scope and sent for one, by host and id."""
         sent: dict[tuple[str, str], set[str]] = defaultdict(set)
         for session in kept:
             sent[session.host, session.session_id].add(session.scope)
@@ -167,7 +169,7 @@ class Past(Verb):
 
 
 def _name_on(machine: str, path: str) -> str:
-    """Return a file's name with its machine: facts may be restored or shared on other machines."""
+    """Return a file's name with its machine, because facts may be restored or shared elsewhere."""
     return f"{machine}:{path}"
 
 

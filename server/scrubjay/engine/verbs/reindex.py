@@ -1,7 +1,7 @@
 """Rebuilds the passages from the records.
 
-This is needed after a change of the model, of chunking or of the developers' dictionary, or after damage.
-After an upgrade that brings another bundled model or dictionary it runs by itself.
+This is needed after damage, and when the model, the chunking or the developers' dictionary has changed. It
+runs by itself after an upgrade that brings another bundled model or dictionary.
 """
 
 import asyncio
@@ -22,9 +22,10 @@ from scrubjay.store.upserts import stored_embeddings
 from scrubjay.text.developer_words import IN_USE
 
 PAGE = 500  # records per commit
-WORDS = "words"  # the note with the version of the dictionary that the passages were made with
-_UNKNOWN, _BEGUN = "unknown", "begun with "  # its values for an unknown version, and during a reindex
-Progress = Callable[[int, int, str], None]  # done, total, and the step: reading (records), embedding
+WORDS = "words"  # this note holds the version of the dictionary used for the passages
+# That note's value for an unknown version, and the start of its value during a reindex.
+_UNKNOWN, _BEGUN = "unknown", "begun with "
+Progress = Callable[[int, int, str], None]  # takes done, total and step: "reading" (records) or "embedding"
 
 
 @dataclass(eq=False)
@@ -43,7 +44,7 @@ class Reindex(Verb):
 
     @property
     def state(self) -> dict[str, Any] | None:
-        """Return the progress of a running reindex, in records or passages, or None."""
+        """Return the progress in records or passages, or None if no reindex is running."""
         names = ("done", "total", "step")
         return dict(zip(names, self._state, strict=True)) if self.is_running and self._state else None
 
@@ -51,8 +52,8 @@ class Reindex(Verb):
         """Build new passages and vectors next to the current ones; return the number of passages.
 
         The old passages answer searches until the new ones are complete. If the model of the old passages is
-        no longer available, only their words are searched until the new passages are written; vectors follow.
-        A call during a running reindex waits for it. A killed reindex continues when the engine next starts.
+        no longer available, searches use words only until the new passages are written; their vectors follow.
+        A call during a reindex waits for that reindex. A killed reindex continues at the engine's next start.
         Passages of an older Scrubjay are completed in place, and keep their vectors.
 
         Raises:
@@ -92,7 +93,8 @@ class Reindex(Verb):
         """Return True if the passages were made with another developers' dictionary than the current one.
 
         A store without passages adopts the current dictionary. A shared store keeps the first dictionary,
-        because each engine may have a different one. While the home's words cannot be read, the index stays.
+        because each engine may have a different one. While the home's words cannot be read, nothing
+        is reindexed.
         """
         store = self._store
         version = await store.notes.read(WORDS) if store.is_writer else None
@@ -108,7 +110,7 @@ class Reindex(Verb):
         return False
 
     async def _run_until_undisturbed(self) -> None:
-        """Run, and run again if damage that was found meanwhile restarted the index."""
+        """Run the reindex, and repeat it as long as damage found during a run restarts the index."""
         store, restarts = self._store, -1
         store.filling = True
         try:
@@ -132,7 +134,7 @@ class Reindex(Verb):
             await self._refill()
             await store.set_complete(True, restarts)
         else:
-            words, is_new = await self._choose_dictionary()
+            version, is_new = await self._choose_dictionary()
             await indexer.begin_generation(encoder)
             keep = encoder if is_new and indexer.trouble is None else None
             await self._refill(keep)
@@ -146,7 +148,7 @@ class Reindex(Verb):
                 self._report(total, total, "embedding")
             await store.finish_generation()
             if store.restarts == restarts:
-                await store.notes.write(WORDS, words)
+                await store.notes.write(WORDS, version)
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
@@ -159,17 +161,17 @@ class Reindex(Verb):
 
         A new generation that a killed engine began with a different dictionary is dropped.
         """
-        store, words = self._store, IN_USE.version
-        noted, begun_note = await store.notes.read(WORDS), f"{_BEGUN}{words}"
-        if noted in (words, begun_note):
-            return words, noted == begun_note
+        store, version = self._store, IN_USE.version
+        noted, begun_note = await store.notes.read(WORDS), f"{_BEGUN}{version}"
+        if noted in (version, begun_note):
+            return version, noted == begun_note
         if store.building is not None:
             async with store.lock:
                 store.building = None
                 await store.notes.remove(BUILDING)
                 await store.reopen()
         await store.notes.write(WORDS, begun_note)
-        return words, True
+        return version, True
 
     async def _refill(self, keep: Encoder | None = None) -> None:
         """Cut all records into passages; with `keep`, unchanged passages keep the vectors of this model."""
@@ -211,7 +213,7 @@ class Reindex(Verb):
             embeddings = await stored_embeddings(tables.passages, unchanged[start : start + PAGE])
             await self._store.passages.set_built_vectors(embeddings)
 
-    def _report(self, done: int, total: int, what: str) -> None:
-        self._state = (done, total, what)
+    def _report(self, done: int, total: int, step: str) -> None:
+        self._state = (done, total, step)
         for listener in self._listeners:
-            listener(done, total, what)
+            listener(done, total, step)

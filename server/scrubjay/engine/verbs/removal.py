@@ -24,8 +24,8 @@ from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
 # minimum relevance for forgetting by query; a hit below it is probably about something else
 LEAST_RELEVANCE = 0.5
-MOST = 100  # records that one query forgets
-DRY_RUNS = 32  # dry runs that are remembered
+MOST = 100  # a query forgets at most so many records
+DRY_RUNS = 32  # so many of the latest dry runs are remembered
 
 
 @dataclass(eq=False)
@@ -52,7 +52,7 @@ class Removal(Verb):
         await self._writer.drain()
         target = request.scope or scope
         if request.query is not None and request.dry_run:
-            # Facts and turns of one scope that are likely about the query.
+            # The candidates are facts and turns of one scope that are probably about the query.
             search = SearchMemories(query=request.query, scope=target, top_k=MOST, threshold=LEAST_RELEVANCE)
             hits = (await self._search.recall(search, target)).results
             dry_runs = {**self._dry_runs, (target, request.query): [hit.id for hit in hits]}
@@ -77,7 +77,7 @@ class Removal(Verb):
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
         """Forget the facts that match a query, without a dry run.
 
-        `candidates` are those facts with their relevance; a dry run does not forget them.
+        The answer's `candidates` are these facts with their relevance. A dry run does not forget them.
         """
         facts = await self._search.facts_about(request)
         if request.dry_run or not facts:
@@ -123,7 +123,7 @@ class Removal(Verb):
         command = ForgetRecords.model_validate(fields)
         answer = cast(Forgotten, await self._write("forget", command, records[0].scope, source))
         if request.purge:
-            await self._writer.settle()  # this removes the bytes
+            await self._writer.settle()  # this removes the bytes from the disk
             answer = answer.model_copy(update={"files": await asyncio.to_thread(_files_of, records)})
             if self._store.shared is not None:
                 until = self._clock() + VERSION_LIFETIME + timedelta(seconds=SWEEP_SECONDS)

@@ -19,7 +19,7 @@ class Scopes(Verb):
     _removal: Removal
 
     async def merge(self, old: str, new: str) -> int:
-        """Move all records of one scope into another, and its settings; return how many records moved.
+        """Move the records and settings of `old` into `new`; return the number of moved records.
 
         Raises:
             InputError: another engine maintains the store.
@@ -34,7 +34,7 @@ class Scopes(Verb):
         return moved
 
     async def delete(self, scope: str, source: str) -> ScopeCounts | None:
-        """Purge a scope and its settings; return the counts that it had, or None.
+        """Purge a scope and its settings; return its former counts, or None if it had no records.
 
         Raises:
             InputError: a running export, import, backup or reindex would keep deleted text.

@@ -35,7 +35,7 @@ from scrubjay.text.dates import LocalZone
 
 log = logging.getLogger("scrubjay.engine.verbs.search")
 
-SEARCHES = 8  # searches after which memory is released; after 32, 50 MB and more are unused
+SEARCHES = 8  # after so many searches, unused memory is released; after 32, it is 50 MB or more
 # Request fields that exclude records or limit the answer.
 NARROWING = "partition_ids tags session_id path filters threshold since until max_tokens".split()
 Scope = str | tuple[str, ...]  # the caller's project, or all scopes that it may see
@@ -119,7 +119,7 @@ class Search(Verb):
         return await facts_about(self._store, request, self._clock(), self._indexer.embed_query)
 
     async def profile(self, scope: Scope, max_tokens: int = TOKENS, filters: Filter | None = None) -> Profile:
-        """Return what to know about the user and a scope, or only about these scopes, before any question."""
+        """Return what to know before any question: about the user and a project, or about several scopes."""
         await self._writer.catch_up()
         return await profile(self._store, scope, self._clock(), max_tokens=max_tokens, filters=filters)
 
@@ -149,8 +149,8 @@ class Search(Verb):
         request = injection.search_for(event) if self._settings().inject == "prompt" else None
         if request is None:
             return ""
-        asks = "?" in request.query  # "fix it today" names a time, but does not ask about it
-        hits = await self.recall(request, scope, with_related=False, timed=asks)
+        is_question = "?" in request.query  # "fix it today" names a time, but does not ask about it
+        hits = await self.recall(request, scope, with_related=False, timed=is_question)
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
@@ -203,16 +203,16 @@ class Search(Verb):
         started = time.perf_counter()
         with self._indexer.foreground():
             backlog = await self._writer.catch_up()
-            now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
+            now = self._clock().astimezone(LocalZone())  # "yesterday" means the user's local day
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
             try:
                 hits = await search(self._store, request, **options)
-            # LanceDB's errors for a damaged index or damaged records.
+            # LanceDB raises these for a damaged index or damaged records.
             except (RuntimeError, ValueError) as error:
                 if not is_of_store(error):
                     raise
                 log.error("a search failed", exc_info=error)
-                await self._mend()  # which rebuilds indexes
+                await self._mend()  # this rebuilds the indexes
                 try:
                     hits = await search(self._store, request, **options)
                 except (RuntimeError, ValueError) as second_error:

@@ -25,13 +25,14 @@ from scrubjay.store.sessions import Key
 from scrubjay.text.dates import LocalZone
 from scrubjay.text.titles import title
 
-LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` returns the whole side
-MOST_FACTS = 200  # facts of one session
+LONGEST_TEXT = 20_000  # characters; a longer side of a turn is cut, and `Lists.detail` returns all of it
+MOST_FACTS = 200  # at most so many facts of a session are returned
 MOST_RECALLED = 20
 _PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns
-_SCOPES = 8  # scopes whose counts are cached
-_TITLES = 2_000  # cached titles of sessions without a summary
-# All columns by name: reading whole turns would keep the whole table in memory, which only searches need.
+_SCOPES = 8  # the counts of so many scopes are cached
+_TITLES = 2_000  # so many titles of sessions without a summary are cached
+# All columns are named, because reading turns without naming columns would keep the whole table in memory,
+# which only searches need.
 _TURN = list(Turn.model_fields)
 _SIDES = ("user", "assistant", "text")
 
@@ -101,7 +102,7 @@ class Outline(Result):
 
 
 class _Totals(NamedTuple):
-    """The counts of a scope's turns, with the table version and the time zone that they are for."""
+    """The counts of a scope's turns, for one table version and time zone (`state`)."""
 
     state: tuple[int, timedelta | None]
     spans: list[SessionSpan]
@@ -113,7 +114,7 @@ class _Totals(NamedTuple):
 class Sessions(Verb):
     """Reads the sessions of one store."""
 
-    _titles: OrderedDict[str, str] = field(default_factory=OrderedDict)  # by the id of the first turn
+    _titles: OrderedDict[str, str] = field(default_factory=OrderedDict)  # by the ids of the first two turns
     _cached_totals: OrderedDict[str | None, _Totals] = field(default_factory=OrderedDict)  # by scope
 
     async def overview(
@@ -125,7 +126,7 @@ class Sessions(Verb):
         start: int,
         size: int,
     ) -> Overview:
-        """Return a page of the sessions of a scope (None: of all scopes), of one host or of one local day.
+        """Return a page of all sessions, or only of those of one scope, host or local day.
 
         While the store is busy, this does not wait for the latest turns, and sets `behind`.
         """
@@ -157,7 +158,7 @@ class Sessions(Verb):
         since = parse(SearchMemories, {"query": when, "since": when}).since
         start = cast(datetime, resolve("since", since, now, end=False))
         page = await self.overview(scope, start=0, size=size)
-        return start, [each for each in page.results if each.ended_at >= start]
+        return start, [session for session in page.results if session.ended_at >= start]
 
     async def last(self, scope: str) -> tuple[ListedSession, Digest, Turn] | None:
         """Return the newest session of a scope, as listed and as a digest, and its last turn; or None."""
@@ -216,7 +217,7 @@ class Sessions(Verb):
             summary=summary,
             total=len(places),
             start=start,
-            turns=[_turn(each) for each in turns],
+            turns=[_shown_values(turn) for turn in turns],
             recalled=await self._recalled(key),
             facts=[values_of(fact) for fact in facts],
             documents=await self._documents(facts),
@@ -288,17 +289,17 @@ class Sessions(Verb):
     async def _make_titles(self, keys: Sequence[Key]) -> dict[Key, str]:
         """Make titles from the first two turns of these sessions."""
         sessions = await self._store.sessions.of(keys)
-        firsts = {
+        first_ids = {
             key: [place.id for place in session.places if not place.forgotten][:2]
             for key, session in sessions.items()
         }
-        uncached = [ids for ids in firsts.values() if ids and "".join(ids) not in self._titles]
+        uncached = [ids for ids in first_ids.values() if ids and "".join(ids) not in self._titles]
         turn_ids = [each for ids in uncached for each in ids]
         rows = await self._store.get(Turn, turn_ids, columns=_TURN) if turn_ids else {}
         turns = [[rows[each] for each in ids if each in rows] for ids in uncached]
         new_titles = await asyncio.to_thread(_titles, turns)
         self._titles.update(("".join(ids), name) for ids, name in zip(uncached, new_titles, strict=True))
-        titles = {key: self._titles.get("".join(ids), "") for key, ids in firsts.items()}
+        titles = {key: self._titles.get("".join(ids), "") for key, ids in first_ids.items()}
         while len(self._titles) > _TITLES:
             self._titles.popitem(last=False)
         return titles
@@ -308,18 +309,20 @@ def _titles(sessions: Sequence[Sequence[Turn]]) -> list[str]:
     return [title([exchange_of(turn) for turn in turns]) for turns in sessions]
 
 
-def _listed(span: SessionSpan, name: str, text: str) -> ListedSession:
+def _listed(span: SessionSpan, session_title: str, summary: str) -> ListedSession:
     fields = {each: getattr(span, each) for each in SessionSpan.__dataclass_fields__}
-    return ListedSession(**fields, title=name, summary=text)
+    return ListedSession(**fields, title=session_title, summary=summary)
 
 
 def _is_open_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
-    first, last = (at.astimezone(zone).date().isoformat() for at in (span.started_at, span.ended_at))
-    return first <= day <= last
+    first_day, last_day = (
+        time.astimezone(zone).date().isoformat() for time in (span.started_at, span.ended_at)
+    )
+    return first_day <= day <= last_day
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _shown_values(turn: Turn) -> dict[str, Any]:
     fields = values_of(turn)
-    long = {side: len(fields[side]) for side in _SIDES if len(fields.get(side, "")) > LONGEST_TEXT}
-    cut = {side: fields[side][:LONGEST_TEXT] for side in long}
-    return {**fields, **cut, **({"cut": long} if long else {})}
+    full_lengths = {side: len(fields[side]) for side in _SIDES if len(fields.get(side, "")) > LONGEST_TEXT}
+    cut = {side: fields[side][:LONGEST_TEXT] for side in full_lengths}
+    return {**fields, **cut, **({"cut": full_lengths} if full_lengths else {})}

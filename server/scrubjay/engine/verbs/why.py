@@ -24,7 +24,7 @@ from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.text.short_ids import short_id
 
-MOST, SHOWN = 100, 240  # reasons among which a query chooses; characters shown of each
+MOST, SHOWN = 100, 240  # a query chooses among so many reasons, and shows so many characters of each
 
 
 class Reason(Result):
@@ -66,7 +66,7 @@ class Why(Verb):
     async def asked(self, place: str, folder: str, scope: str, last: int, query: str = "") -> Reasons:
         """Return what shaped `place`, which is FILE, FILE:LINE or FILE:SYMBOL, relative to `folder`.
 
-        If there are more than `last` reasons, those with most words of the query are returned.
+        If there are more than `last` reasons, the newest are returned, or those with most words of the query.
 
         Raises:
             InputError: `folder` is not in a repository, or the file is unknown or has no such line or symbol.
@@ -116,11 +116,11 @@ def _from_commit(commit: Commit) -> Reason:
 
 
 def _most_relevant(reasons: Sequence[Reason], query: str, most: int) -> list[Reason]:
-    """Return the reasons with most words of a query, in their order, each cut to the relevant part."""
+    """Return the reasons with most words of a query, in their old order, each cut to its relevant part."""
     shares = coverage(query, [reason.text for reason in reasons[:MOST]]).tolist()
     best = sorted(range(len(shares)), key=lambda index: -shares[index])[:most]
-    texts = ((reasons[index], " ".join(reasons[index].text.split())) for index in sorted(best))
-    return [each.model_copy(update={"text": excerpt(text, query, SHOWN)}) for each, text in texts]
+    reasons_with_text = ((reasons[index], " ".join(reasons[index].text.split())) for index in sorted(best))
+    return [each.model_copy(update={"text": excerpt(text, query, SHOWN)}) for each, text in reasons_with_text]
 
 
 def _is_about(anchor: Anchor, place: _Place, paths: Collection[str]) -> bool:
@@ -141,10 +141,10 @@ def _located(work: WorkTree, place: str, folder: str) -> _Place:
         raise InputError(f"There is no file {name[:200]!r} in {work.root}.")
     lines = lines_of(path, content)
     if target.isdecimal():
-        inside = [each for each, (first, last) in lines.items() if first <= int(target) <= last]
+        enclosing = [each for each, (first, last) in lines.items() if first <= int(target) <= last]
         if not 1 <= int(target) <= content.count(b"\n") + 1:
             raise InputError(f"{name} has no line {target}.")
-        symbol = min(inside, key=lambda each: lines[each][1] - lines[each][0], default=None)
+        symbol = min(enclosing, key=lambda each: lines[each][1] - lines[each][0], default=None)
         return _Place(work, path, ".".join(symbol) if symbol else None, (int(target), int(target)))
     symbol = resolve(lines, target) if target else None
     if target and symbol is None:

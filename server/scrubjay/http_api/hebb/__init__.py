@@ -26,5 +26,5 @@ _ABSENT = {
 
 ROUTERS: tuple[APIRouter, ...] = (
     *(family.route.router for family in (search, memories, ingest, partitions, admin)),
-    absent(_ABSENT),  # last, because its paths also match routes of the others
+    absent(_ABSENT),  # last, because its paths also match routes of the other routers
 )

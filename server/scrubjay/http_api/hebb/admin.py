@@ -42,7 +42,7 @@ async def status(context: Context) -> Answer:
 
 
 def _jobs(core: Core) -> Answer:
-    """Describe consolidation; it runs after a pause in writing, so it has no next time."""
+    """Describe consolidation; it runs after a pause in writing, so its next run has no fixed time."""
     jobs: dict[str, dict[str, str | None]] = {"consolidation": {"next_run_time": None}}
     return dict(running=True, jobs=jobs, waiting=core.consolidation.waiting)
 

@@ -14,7 +14,7 @@ from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Instant, Metada
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight, about
 from scrubjay.search.hits import turn_text
 
-RESERVED_SOURCE = "engine:"  # of records that Scrubjay writes itself
+RESERVED_SOURCE = "engine:"  # begins the source of records that Scrubjay writes itself
 
 
 class Body(BaseModel):
@@ -29,7 +29,7 @@ class WriteBody(Body):
     model_config = ConfigDict(extra="allow")
 
     def field_values(self, *excluded: str, **options: Any) -> dict[str, Any]:
-        """Return the values of all fields but the excluded and unknown ones; `options` are `model_dump`'s."""
+        """Return the values of all fields but the excluded and unknown ones; `options` go to `model_dump`."""
         return self.model_dump(include=type(self).model_fields.keys() - set(excluded), **options)
 
 
@@ -150,7 +150,7 @@ async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn])
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Answer:
-    """Return one record as `as_memories` does."""
+    """Return one record as a memory; see `as_memories`."""
     (memory,) = await as_memories(core, [record])
     return memory
 

@@ -37,17 +37,17 @@ def read(text: str, kind: Format | None = None) -> Export:
 def detect(text: str) -> Format:
     """Return the format that a text looks like, or plain if it looks like no other."""
     stripped = text.strip()
-    first = _json(stripped.split("\n", 1)[0])
+    first = _parsed_json(stripped.split("\n", 1)[0])
     if isinstance(first, dict) and ("type" in first or "role" in first):
         return "claude_code"
-    value = _json(stripped) if stripped[:1] in ("{", "[") else None
+    value = _parsed_json(stripped) if stripped[:1] in ("{", "[") else None
     conversation = value[0] if isinstance(value, list) and value else value
     return "chatgpt" if isinstance(conversation, dict) and "mapping" in conversation else "plain"
 
 
 def _claude_code(text: str) -> tuple[list[Fields], list[str]]:
     lines = [line for line in text.splitlines() if line.strip()]
-    entries = dicts([_json(line) for line in lines])
+    entries = dicts([_parsed_json(line) for line in lines])
     skipped = len(lines) - len(entries)
     warnings = [f"{skipped} lines are no JSON objects and were passed over."] if skipped else []
     return transcript_turns(lines) or _by_role(entries), warnings
@@ -59,13 +59,13 @@ def _by_role(entries: list[Fields]) -> list[Fields]:
     for entry in entries:
         if session := entry.get("session_id") or entry.get("conversation_id"):
             book.belongs_to(session)
-        at = instant(entry.get("timestamp") or entry.get("created_at"))
-        _add(book, entry.get("role") or entry.get("type"), joined(entry.get("content")), at)
+        time = instant(entry.get("timestamp") or entry.get("created_at"))
+        _add_message(book, entry.get("role") or entry.get("type"), joined(entry.get("content")), time)
     return book.close()
 
 
 def _chatgpt(text: str) -> tuple[list[Fields], list[str]]:
-    value = _json(text)
+    value = _parsed_json(text)
     conversations = dicts(value if isinstance(value, list) else [value])
     sessions = [chatgpt("chatgpt", conversation) for conversation in conversations]
     turns = [{**turn, "session_id": session.id} for session in sessions for turn in session.turns]
@@ -75,7 +75,7 @@ def _chatgpt(text: str) -> tuple[list[Fields], list[str]]:
 
 
 def _plain(text: str) -> tuple[list[Fields], list[str]]:
-    """Read a text with a speaker before each part or `> ` before prompt lines, else as one prompt."""
+    """Read a text that names the speakers or marks prompt lines with `> `; any other is one prompt."""
     lines, book = text.splitlines(), Book()
     is_marked = any(map(_MARKED.match, lines))
     is_quoted = not is_marked and any(line.startswith("> ") for line in lines)
@@ -91,7 +91,7 @@ def _plain(text: str) -> tuple[list[Fields], list[str]]:
             parts.append((side, []))
         parts[-1][1].append(line.removeprefix("> ") if is_quoted else line)
     for side, part_lines in parts:
-        _add(book, side, "\n".join(part_lines))
+        _add_message(book, side, "\n".join(part_lines))
     turns = book.close()
     is_one_prompt = len(parts) == 1 and turns
     return turns, ["The text names no speakers, so all of it became one prompt."] if is_one_prompt else []
@@ -100,7 +100,7 @@ def _plain(text: str) -> tuple[list[Fields], list[str]]:
 _READERS = {"claude_code": _claude_code, "chatgpt": _chatgpt, "plain": _plain}
 
 
-def _add(book: Book, role: object, text: str, at: str | None = None) -> None:
+def _add_message(book: Book, role: object, text: str, at: str | None = None) -> None:
     side = _SIDES.get(role.lower()) if isinstance(role, str) else None
     if side == "user":
         book.add_prompt(text, at=at)
@@ -108,7 +108,7 @@ def _add(book: Book, role: object, text: str, at: str | None = None) -> None:
         book.add_answer(text)
 
 
-def _json(text: str) -> Any:
+def _parsed_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""A request to Hebb Mind's API; its clients know no scopes, so a header or parameter may name one."""
+"""A request to Hebb Mind's API: its clients know no scopes, so a header or parameter may name the scope."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -33,7 +33,7 @@ class HebbContext(RequestContext):
         """Return the turn with this id, or the newest version of the fact with this id.
 
         Raises:
-            NotFound: no scope that the request reads has the record, or it is forgotten or expired.
+            NotFound: no scope that the request reads has the record, or the record is forgotten or expired.
         """
         record = await self.find(record_id)
         if isinstance(record, Memory):
@@ -55,7 +55,7 @@ async def _context(
     scope: Annotated[str | None, Query(description=_SCOPE)] = None,
 ) -> HebbContext:
     name = scope if scope is not None else header
-    context.permissions.scope_of(name)  # every route refuses a wrong scope, even if it does not use it
+    context.permissions.scope_of(name)  # even a route that ignores the scope refuses a wrong one
     return HebbContext(**vars(context), scope=name)
 
 

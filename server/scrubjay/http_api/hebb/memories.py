@@ -18,7 +18,7 @@ from scrubjay.models.records import SUMMARY, Turn
 from scrubjay.models.requests import AddMemory, Forget
 from scrubjay.models.results import MemoryAdded
 
-MOST_AT_ONCE = 1_000  # memories of one batch
+MOST_AT_ONCE = 1_000  # the most memories in one batch
 _MISSING = "There is no such memory, or no such partition."
 _OTHER_NAMES = {"importance_score": "importance"}  # field of a request -> field of a fact
 
@@ -105,10 +105,10 @@ async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
 
 
 async def _store(request: HebbContext, item: MemoryCreate, scope: str) -> records.Memory:
-    """Add a memory; if the scope has one with the same words, change that to the request's values."""
+    """Add a memory, or change the scope's memory with the same words to the request's values."""
     values = _fact_values(item.field_values("source"))
     added = await _add(request, values, scope, item.source or SOURCE)
-    fact = await _fact(request, added)
+    fact = await _added_fact(request, added)
     if added.action != "known":
         return fact
     return await _revise(request, fact, item.field_values("content", "source", exclude_unset=True))
@@ -123,7 +123,7 @@ async def _revise(request: HebbContext, fact: records.Memory, changes: dict[str,
     values["updates"] = [fact.id]
     added = await _add(request, values, fact.scope, fact.source)
     request.core.access.move(fact.id, added.id)
-    return await _fact(request, added)
+    return await _added_fact(request, added)
 
 
 def _fact_values(values: dict[str, Any]) -> dict[str, Any]:
@@ -135,5 +135,5 @@ async def _add(request: HebbContext, values: dict[str, Any], scope: str, source:
     return added
 
 
-async def _fact(request: HebbContext, added: MemoryAdded) -> records.Memory:
+async def _added_fact(request: HebbContext, added: MemoryAdded) -> records.Memory:
     return (await request.core.lists.get(records.Memory, [added.id]))[added.id]

@@ -95,7 +95,7 @@ async def require_partition(request: HebbContext, partition_id: str) -> None:
     """Check that a partition exists.
 
     Raises:
-        NotFound: it was never created, and no memory is in it.
+        NotFound: the partition was never created, and it contains no memories.
     """
     scopes = await _scopes(request)
     if partition_id in request.core.partitions.of(scopes):

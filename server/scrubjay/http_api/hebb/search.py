@@ -12,10 +12,12 @@ from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits
 
 _WEIGHTS = {"weight_relevance", "weight_importance", "weight_recency"}
-# The query of Hebb Mind's hook at the start of every session; no memory is specifically about it.
+# Hebb Mind's hook sends this query at the start of every session. No memory is specifically about it, so
+# strict recall would find nothing.
 _SESSION_START = "recent context and user preferences"
-STRICT = 0.6  # least relevance of a result of strict recall: clear answers begin there
-_SAME = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}  # fields that a query and a search share
+STRICT = 0.6  # the least relevance in strict recall; every clear answer has at least this relevance
+# Fields that a query and a search share.
+_SHARED_FIELDS = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}
 _SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_score")
 
 route = Routes(ANSWERS)
@@ -34,7 +36,7 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     min_score = query.min_score if query.min_score is not None else query.filter_score
     is_strict = query.strict_recall and min_score is None and query.query != _SESSION_START
     question = SearchMemories(
-        **query.model_dump(include=_SAME),
+        **query.model_dump(include=_SHARED_FIELDS),
         partition_ids=query.partition_ids or None,
         tags=query.tags or None,
         threshold=STRICT if is_strict else 0.0,
@@ -42,7 +44,7 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     scopes = await request.read_scopes()
     hits = await request.core.search.recall(question, scopes, programmatic=True, least_score=min_score or 0.0)
     memories = await _memories(request.core, hits)
-    request.core.access.note([hit.id for hit in hits.results])  # counts only from the next answer on
+    request.core.access.note([hit.id for hit in hits.results])  # only the next answers include this access
     results = [hit for hit in hits.results if hit.id in memories]
     related = [hit for hit in hits.related if hit.id in memories]
     return dict(

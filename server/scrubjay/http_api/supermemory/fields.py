@@ -22,7 +22,7 @@ LONGEST_TEXT = 10_000_000  # characters of one document
 LONGEST_ID = 255  # characters
 MOST_AT_ONCE = 600  # documents of one batch
 MOST_IDS = 100  # documents of one deletion
-_TYPES = {"pdf": "pdf", "html": "webpage"}  # to the clients, all other kinds are text
+_TYPES = {"pdf": "pdf", "html": "webpage"}  # clients see every other kind as text
 _NAMES_4 = {"date": "documentDate", "group": "filterByMetadata", "background": "entityContext"}
 _NAMES_5 = {"background": "supportingContext", "custom_id": "id"}
 

@@ -17,15 +17,15 @@ from scrubjay.text.terms import content_words, words
 
 T = TypeVar("T")
 Mode = Literal["memories", "hybrid", "documents"]
-MOST = 100  # records of one answer
-MOST_WORDINGS = 6  # of one query; each costs a separate search
-_LEAST_WORDS = 2  # content words in a part of a question
+MOST = 100  # the most records in one answer
+MOST_WORDINGS = 6  # the most wordings of one query; each wording costs a separate search
+_LEAST_WORDS = 2  # content words; a part of a question with fewer is not searched for
 _PART_BREAK = re.compile(r"[?;\n]+|,?\s{1,9}(?:and|or|but)\s+|,\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class MatchQuery:
-    """What to find (`mode`, with `chats` also turns), how many, how similar, and what else to include."""
+    """What to find, how much of it, how similar, and what to add; `mode` and `chats` select the kinds."""
 
     query: str
     mode: Mode = "memories"
@@ -34,11 +34,11 @@ class MatchQuery:
     filters: Filter | None = None
     filepath: str | None = None  # limits documents, their chunks and facts; a folder if it ends in /
     docs: bool = True  # False: only turns
-    chats: bool = False
+    chats: bool = False  # True: also turns
     rewrite: bool = False  # search with other wordings too
-    related: bool = False  # with each fact its other versions and links
+    related: bool = False  # add to each fact its other versions and links
     forgotten: bool = False
-    chunks: bool = False  # with each fact the chunks of its documents that match too
+    chunks: bool = False  # add to each fact the chunks of its documents that match too
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Match:
 
     @property
     def is_chat(self) -> bool:
-        """Return True if it is a turn, or a summary of turns."""
+        """Return True if the record is a turn, or a summary of turns."""
         return isinstance(self.record, Turn) or self.record.source == SUMMARY
 
 
@@ -102,7 +102,10 @@ async def best_of(
 
 
 def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
-    """Return the conversations of these matches, by scope and session (their document's custom id)."""
+    """Return the scope and the session of each chat among these matches.
+
+    The session is also the custom id of the chat's document.
+    """
     return {(match.record.scope, match.hit.session_id) for match in matches if match.is_chat}
 
 
@@ -126,27 +129,34 @@ def rewrites(query: str) -> list[str]:
 async def _matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
     wants_facts = query.docs and query.mode != "documents"
     wants_chunks = query.docs and query.mode != "memories"
-    records = await _records(context, query, scopes, facts=wants_facts) if wants_facts or query.chats else []
+    matches = (
+        await _record_matches(context, query, scopes, wants_facts=wants_facts)
+        if wants_facts or query.chats
+        else []
+    )
     chunks = await _chunks(context, query, scopes) if wants_chunks or (query.chunks and wants_facts) else []
-    facts = [match.record for match in records if isinstance(match.record, Memory)]
+    facts = [match.record for match in matches if isinstance(match.record, Memory)]
     ids = {document_id for fact in facts for document_id in fact.document_ids}
     documents = await context.core.lists.cited_documents(ids) if ids else {}
-    records = [_with_documents(match, documents, chunks if query.chunks else ()) for match in records]
+    matches = [_with_documents(match, documents, chunks if query.chunks else ()) for match in matches]
     if (path := query.filepath) is not None:
-        records = [
+        matches = [
             match
-            for match in records
+            for match in matches
             if match.is_chat or any(_at_or_below(document.place, path) for document in match.documents)
         ]
     if not wants_chunks:
-        return records
-    return [*records, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks)]
+        return matches
+    return [
+        *matches,
+        *(Match(chunk.document, chunk.hit, chunk.position, (chunk.document,)) for chunk in chunks),
+    ]
 
 
-async def _records(
-    context: RequestContext, query: MatchQuery, scopes: tuple[str, ...], *, facts: bool
+async def _record_matches(
+    context: RequestContext, query: MatchQuery, scopes: tuple[str, ...], *, wants_facts: bool
 ) -> list[Match]:
-    srcs: list[PassageSrc] = ["memory"] if facts else []
+    srcs: list[PassageSrc] = ["memory"] if wants_facts else []
     if query.chats:
         srcs += ["turn", "summary"] if context.core.settings.chat_capture == "summary_only" else ["turn"]
     values = {
@@ -181,15 +191,17 @@ def _with_documents(match: Match, documents: dict[str, Document], chunks: Iterab
         return match
     ids = match.record.document_ids
     cited = tuple(documents[document_id] for document_id in ids if document_id in documents)
-    return replace(match, documents=cited, chunks=tuple(row for row in chunks if row.document.id in ids))
+    return replace(
+        match, documents=cited, chunks=tuple(chunk for chunk in chunks if chunk.document.id in ids)
+    )
 
 
 def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
     """Drop chunks that only repeat the facts of their document or the turns of their conversation."""
-    facts: dict[str, list[str]] = {}  # by document
+    fact_texts: dict[str, list[str]] = {}  # by document id
     for match in ranked:
         for document in match.documents if isinstance(match.record, Memory) else ():
-            facts.setdefault(document.id, []).append(_words(match.text))
+            fact_texts.setdefault(document.id, []).append(_padded_words(match.text))
     sessions = sessions_of(ranked)
 
     def is_repeat(match: Match) -> bool:
@@ -198,13 +210,13 @@ def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
             return False
         if (document.scope, document.custom_id) in sessions:
             return True
-        lines = [_words(line) for line in match.text.splitlines() if line.strip()]
-        return all(any(line in fact for fact in facts.get(document.id, ())) for line in lines)
+        lines = [_padded_words(line) for line in match.text.splitlines() if line.strip()]
+        return all(any(line in text for text in fact_texts.get(document.id, ())) for line in lines)
 
     return [match for match in ranked if not is_repeat(match)]
 
 
-def _words(text: str) -> str:
+def _padded_words(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 

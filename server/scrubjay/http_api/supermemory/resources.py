@@ -21,7 +21,7 @@ from scrubjay.reading import MAX_FILE, content_fields
 from scrubjay.records.documents import title_in
 
 DELETED = "deleted over HTTP"
-PROFILE_TOKENS = 1_500  # for static and dynamic facts together; at most three fifths for static ones
+PROFILE_TOKENS = 1_500  # of static and dynamic facts together; static facts get at most three fifths
 _EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # sorts documents without a date before all others
 
 
@@ -150,7 +150,7 @@ async def read_profile(
     names: Iterable[str] | None,
     sections: Collection[str] = Profile._fields,
 ) -> Profile:
-    """Read these sections of a profile; `names` selects the buckets, None all of them."""
+    """Read these sections of a profile; `names` selects buckets, and None selects all."""
     facts, buckets = None, dict[str, list[Hit]]()
     if scopes and {"static", "dynamic"} & set(sections):
         facts = await context.core.search.profile(scopes, PROFILE_TOKENS, filters)

@@ -1,4 +1,4 @@
-"""The commits of a repository as documents: new ones are added, and vanished ones forgotten."""
+"""The commits of a repository as documents: new commits are added, and vanished ones are forgotten."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from scrubjay.records.commits import custom_id
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
-MOST = 20_000  # commits of a repository, the newest
+MOST = 20_000  # commits of a repository that are indexed, the newest ones
 BATCH = 500  # commits in one write
 LONGEST_MESSAGE, MOST_FILES = 20_000, 40  # characters of a message; file names of a commit
 GONE = "The repository no longer has this commit."
@@ -46,7 +46,7 @@ async def index_commits(
     where = conditions.both(conditions.matching(scope=scope), conditions.equal("type", COMMIT))
     documents = {row.custom_id: row for row in await store.select(Document, where, columns=_COLUMNS)}
     new = [commit.id for commit in history if _is_wanted(documents.get(custom_id(commit.id)))]
-    gone_ids = _gone(documents.values(), work, history)
+    gone_ids = _gone_ids(documents.values(), work, history)
     for start in range(0, len(new), BATCH):
         await report(start, len(new), "commits")
         commits = await asyncio.to_thread(git.read_commits, work, new[start : start + BATCH]) or []
@@ -60,14 +60,14 @@ async def index_commits(
 
 
 def _is_wanted(document: Document | None) -> bool:
-    """Return True if a commit is to be added; one that a user forgot stays forgotten."""
+    """Return True if a commit is to be added; a commit that a user forgot stays forgotten."""
     return document is None or (document.forgotten_at is not None and document.forget_reason == GONE)
 
 
-def _gone(documents: Iterable[Document], work: WorkTree, history: Sequence[Commit]) -> list[str]:
+def _gone_ids(documents: Iterable[Document], work: WorkTree, history: Sequence[Commit]) -> list[str]:
     """Return the ids of documents whose commits the repository no longer has, as after a rebase.
 
-    Commits that are older than the listed ones or from other clones are not changed.
+    Documents of commits that are older than the listed ones, or from other clones, stay.
     """
     custom_ids = {custom_id(each.id) for each in history}
     oldest_listed = min(each.at for each in history) if len(history) >= MOST else 0

@@ -15,7 +15,7 @@ from enum import Enum
 
 MOST_CHARACTERS = 100_000  # of all rules that apply to one folder; a class in brackets counts as 100
 _CLASS_COST = 100
-_MOST_MASKS = 500  # cached for one file
+_MOST_MASKS = 500  # masks that are cached for one .gitignore
 _STARS = re.compile(r"\*+")
 _DEEP = re.compile(r"(?:^|(?<=/))\*\*+(/|$)")  # two or more stars that are a whole part of a path
 # An item inside `[...]`: a named class, or a character or range of characters.
@@ -59,18 +59,19 @@ _Step = str | _Class | _Wild  # a part of a rule; a string is one character
 
 
 class Rules:
-    """The rules of one .gitignore; `begin` is the state of its folder.
+    """The rules of one .gitignore; `begin` is the state of the folder that it is in.
 
-    `size` is what they use of `MOST_CHARACTERS`; `left_out` counts rules that did not fit into `room`.
+    `size` is how much of `MOST_CHARACTERS` they use; `left_out` counts rules that did not fit into `room`.
     """
 
     def __init__(self, lines: Iterable[str], room: int = MOST_CHARACTERS) -> None:
         self.size = self.left_out = self._states = 0
         self._masks: dict[str, int] = {}
-        self._targets: defaultdict[str | _Class, list[int]] = defaultdict(list)  # states after a character
-        self._loops: defaultdict[_Wild, list[int]] = defaultdict(list)
+        self._targets: defaultdict[str | _Class, list[int]] = defaultdict(list)  # the states after a step
+        self._loops: defaultdict[_Wild, list[int]] = defaultdict(list)  # states in which a star may stay
         starts: list[int] = []
-        ends: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)  # by (lets in, only folders)
+        # The last states of the rules, by (lets in, only folders).
+        ends: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)
         for line in lines:
             lets_in, remaining = line.startswith("!"), room - self.size
             pattern = _trimmed(line[lets_in:])
@@ -102,9 +103,9 @@ class Rules:
         self._states += 1
 
     def verdict(self, state: int, name: str, is_folder: bool) -> bool | None:
-        """Return True if a name is ignored in a folder with this state; None if no rule matches it.
+        """Return True if a name is ignored in a folder with this state, or None if no rule matches it.
 
-        The last matching rule decides, which has the highest bit.
+        The last matching rule decides; its bit is the highest.
         """
         reached, (ignoring, letting_in) = self._advance(state, name), self._ends[is_folder]
         return (reached & ignoring) > (reached & letting_in) if reached & (ignoring | letting_in) else None
@@ -153,42 +154,42 @@ def _trimmed(line: str) -> str:
 def _steps(pattern: str) -> list[_Step]:
     """Parse a rule without its `!` and last slash; return no steps for a rule that can match nothing."""
     text = pattern.removeprefix("/")
-    is_name = "/" not in pattern  # it matches at any depth
+    is_name = "/" not in pattern  # a rule without a slash matches at any depth
     steps: list[_Step] = [_Wild.DEEP] if is_name and text else []
-    at = 0
-    while at < len(text):
-        if deep_match := _DEEP.match(text, at):
+    position = 0
+    while position < len(text):
+        if deep_match := _DEEP.match(text, position):
             steps.append(_Wild.DEEP)
-            if not deep_match[1]:  # at the end it matches everything inside
+            if not deep_match[1]:  # at the end of a rule, `**` matches everything inside
                 steps.append(_Wild.STAR)
-            at = deep_match.end()
-        elif star_match := _STARS.match(text, at):
+            position = deep_match.end()
+        elif star_match := _STARS.match(text, position):
             steps.append(_Wild.STAR)
-            at = star_match.end()
-        elif text[at] == "[":
-            parsed = _class(text, at + 1)
+            position = star_match.end()
+        elif text[position] == "[":
+            parsed = _class(text, position + 1)
             if parsed is None:
                 return []
-            step, at = parsed
+            step, position = parsed
             steps.append(step)
-        elif text[at] == "\\":
-            if at + 1 == len(text):
+        elif text[position] == "\\":
+            if position + 1 == len(text):
                 return []
-            steps.append(text[at + 1])
-            at += 2
+            steps.append(text[position + 1])
+            position += 2
         else:
-            steps.append(_ANY if text[at] == "?" else text[at])
-            at += 1
+            steps.append(_ANY if text[position] == "?" else text[position])
+            position += 1
     return steps
 
 
-def _class(text: str, at: int) -> tuple[_Class, int] | None:
-    """Parse a class after its `[`; return it and its end, or None if it is not closed or names no class."""
-    is_negated = text[at : at + 1] in ("!", "^")
-    at += is_negated
-    ranges, begin = "", at
-    while at == begin or text[at : at + 1] != "]":
-        if (member := _MEMBER.match(text, at)) is None:
+def _class(text: str, position: int) -> tuple[_Class, int] | None:
+    """Parse a class after its `[`; return it and its end, or None if the class is unclosed or unknown."""
+    is_negated = text[position : position + 1] in ("!", "^")
+    position += is_negated
+    ranges, begin = "", position
+    while position == begin or text[position : position + 1] != "]":
+        if (member := _MEMBER.match(text, position)) is None:
             return None
         name, first, last = member[1], member[2] or member[3], member[4] or member[5]
         if name is None:
@@ -197,5 +198,5 @@ def _class(text: str, at: int) -> tuple[_Class, int] | None:
             ranges += _NAMED[name]
         else:
             return None
-        at = member.end()
-    return _Class(ranges, is_negated), at + 1
+        position = member.end()
+    return _Class(ranges, is_negated), position + 1

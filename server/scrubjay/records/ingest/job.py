@@ -27,7 +27,7 @@ from scrubjay.store.store import Store
 
 MOST_PASSED_OVER = 20  # folders that the result lists
 GONE = "Its file is gone."
-# Without the text.
+# The columns that a comparison needs; the text is not read.
 _COLUMNS = "id path status folder file_size file_mtime file_digest forgotten_at forget_reason".split()
 Write = Callable[[Envelope], Awaitable[Result]]
 Report = Callable[[int, int, str], Awaitable[None]]  # files done, all files, the current file
@@ -43,7 +43,7 @@ class Ingest:
     scope: str
     source: str
     states: dict[str, str] = field(default_factory=dict)
-    _known_ids: set[str] = field(default_factory=set)  # of documents
+    _known_ids: set[str] = field(default_factory=set)  # ids of documents
     # Documents whose file is gone, by the digest of its bytes.
     _movable: dict[str, Document] = field(default_factory=dict)
     _added: int = 0
@@ -58,7 +58,7 @@ class Ingest:
         """Bring the documents of these files and folders up to date; `paths` are absolute.
 
         Raises:
-            InputError: one of the paths does not exist or cannot be read; nothing was done.
+            InputError: one of the paths does not exist or cannot be read; then nothing is changed.
         """
         work = await self._differences(paths, again, hidden)
         self._unchanged = work.unchanged
@@ -98,10 +98,12 @@ class Ingest:
         current = [document for document in documents if document.forgotten_at is None]
         self._known_ids = {document.id for document in current}
         unwanted = {
-            each.path for each in documents if each.forgotten_at is not None and each.forget_reason != GONE
+            document.path
+            for document in documents
+            if document.forgotten_at is not None and document.forget_reason != GONE
         }
         roots = [as_text(path) for path in paths]
-        current = [each for each in current if each.path is None or not _within(each.path, unseen)]
+        current = [row for row in current if row.path is None or not _within(row.path, unseen)]
         work = await asyncio.to_thread(differences, files, current, roots, unwanted=unwanted, again=again)
         gone = [document.path or "" for document in work.gone]
         missing = [path for path, tree in tree_at.items() if tree is None]
@@ -117,7 +119,7 @@ class Ingest:
         )
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
-        """Read a file and write it as its own document, as that of the file that moved here, or as a new one.
+        """Read a file, and write it to its document, to that of a file that moved here, or to a new one.
 
         If the file cannot be read now, its document keeps its text.
         """
@@ -130,7 +132,7 @@ class Ingest:
         if document is None and (earlier := self._movable.pop(digest, None)) is not None:
             self._renamed.add(earlier.id)
         document_id = earlier.id if earlier is not None else self._new_id(file.name, digest)
-        text = text.model_copy(update={"document_id": document_id})  # prevents a lookup by its path
+        text = text.model_copy(update={"document_id": document_id})  # an id prevents a lookup by path
         self.states[file.name] = "chunking"
         await self.write(await asyncio.to_thread(self._envelope, "document", text))
         if text.error is not None:
@@ -142,7 +144,7 @@ class Ingest:
             self._unchanged, self._changed = self._unchanged + is_same, self._changed + (not is_same)
 
     def _new_id(self, path: str, digest: str) -> str:
-        """Return the id derived from a path, or another one if the document with that id has moved away."""
+        """Return the id derived from a path, or another id if the document with that id has moved away."""
         path_id = id_of_path(self.scope, path)
         return id_of_path(self.scope, path, digest) if path_id in self._known_ids else path_id
 
@@ -151,7 +153,7 @@ class Ingest:
 
 
 def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
-    """Return a file's text and metadata, or the error why it has none, and the digest of its bytes."""
+    """Return a file's text and metadata, or why it cannot be read, and the digest of its bytes."""
     digest = ""
     try:
         content = read_file(file.path, seconds=SECONDS)
@@ -164,7 +166,7 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
 
 
 def _open_error(path: str) -> str | None:
-    """Return why a file cannot be opened; None if it can."""
+    """Return why a file cannot be opened, or None if it can be."""
     try:
         open_regular(path, own=False).close()
     except OSError as error:
@@ -173,7 +175,7 @@ def _open_error(path: str) -> str | None:
 
 
 def _root(file: FileEntry, paths: Sequence[str]) -> str | None:
-    """Return the indexed folder that a file is in; None for a file that the caller named itself."""
+    """Return the indexed folder that a file is in, or None for a file that the caller named."""
     if file.named:
         return None
     folder = max((path for path in paths if file.path.startswith(path)), key=len, default=None)
@@ -182,7 +184,7 @@ def _root(file: FileEntry, paths: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True)
 class Differences:
-    """What changed below some paths since the last time."""
+    """What changed below some paths since the last ingest."""
 
     to_read: tuple[tuple[FileEntry, Document | None], ...]  # new or changed files, each with its document
     gone: tuple[Document, ...]  # documents whose file is missing

@@ -49,7 +49,8 @@ class FileEntry:
 class Tree:
     """The files at a path, sorted, and the hidden folders in it that were passed over.
 
-    `not_read` lists what could not be read, or only in part; paths in `unseen` may or may not have files.
+    `not_read` lists what could not be read, or was read only in part. Paths in `unseen` could not be looked
+    at, so they may have files.
     """
 
     files: list[FileEntry]
@@ -63,7 +64,7 @@ class Tree:
         self.left_out.setdefault(reason, []).append(as_text(path))
 
     def why_left_out(self, folder: str) -> Iterator[NotRead]:
-        """Yield a sentence for each reason, with the number of its files and the first of them."""
+        """Yield a sentence for each reason, with the number of its files and the names of the first ones."""
         for reason, paths in self.left_out.items():
             paths.sort()
             names = ", ".join(os.path.relpath(path, folder)[:100] for path in paths[:_MOST_NAMED])
@@ -81,11 +82,11 @@ def as_text(path: str) -> str:
 
 
 def files_at(path: str, *, hidden: bool = False) -> Tree | None:
-    """Return the file at an absolute path, or the files below the folder at it; None if nothing is there.
+    """Return the file at an absolute path, or the files below a folder; None if the path does not exist.
 
     These are passed over: symbolic links, files whose suffix shows that they are not text, all that a
     .gitignore names (in the folder, below it, or above it up to the repository's root) and, unless `hidden`,
-    hidden files and folders. The path itself is not passed over. A home of Scrubjay always is.
+    hidden files and folders. The path itself is not passed over; a home of Scrubjay always is.
 
     Raises:
         InputError: the path cannot be read, or is in a home.
@@ -121,7 +122,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if _is_tool_folder(entry, is_folder) or _is_ignored(entry.name, is_folder, active):
                     continue
-                if is_folder and is_home(entry.path):  # indexing it would change it
+                if is_folder and is_home(entry.path):  # indexing a home would change it
                     continue
                 if entry.name.startswith(".") and not hidden:
                     if is_folder:
@@ -161,7 +162,7 @@ def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
 
 
 def _refusal(entry: os.DirEntry[str]) -> str | None:
-    """Return why a file is not read, by its name and, if that may be a text's, its first bytes; else None."""
+    """Return why a file is not read, or None; its bytes are examined only if its name does not decide."""
     if (reason := refusal(entry.name)) or refusal(entry.name, b"\x00") is None:
         return reason
     with open_regular(entry.path, own=False) as file:
@@ -195,8 +196,8 @@ def _unseen(path: str, error: OSError) -> NotRead:
 
 def _too_deep(folder: str) -> NotRead:
     folder = as_text(folder)
-    at = f"{folder[:150]}…{folder[-150:]}" if len(folder) > 300 else folder
-    return NotRead(path=folder, reason=f"{at} lies too deep, so what is in it was passed over.")
+    short_path = f"{folder[:150]}…{folder[-150:]}" if len(folder) > 300 else folder
+    return NotRead(path=folder, reason=f"{short_path} lies too deep, so what is in it was passed over.")
 
 
 def _is_ignored(name: str, is_folder: bool, active: Sequence[_ActiveRules]) -> bool:
@@ -215,18 +216,18 @@ def _is_tool_folder(entry: os.DirEntry[str], is_folder: bool) -> bool:
 
 
 def _outer_rules(folder: str, tree: Tree) -> list[_ActiveRules]:
-    """Return the rules of the folders above, from the repository's root down; [] outside a repository."""
-    at, names = folder, []
-    while not os.path.exists(os.path.join(at, ".git")):
-        parent, name = os.path.split(at)
-        if parent == at:
+    """Return the rules of the folders above, from the repository's root down, or [] outside a repository."""
+    current, names = folder, []
+    while not os.path.exists(os.path.join(current, ".git")):
+        parent, name = os.path.split(current)
+        if parent == current:
             return []
-        at = parent
+        current = parent
         names.append(name)
     active: list[_ActiveRules] = []
     for name in reversed(names):
-        active = _inside(_with_folder_rules(active, at, tree), name)
-        at = os.path.join(at, name)
+        active = _inside(_with_folder_rules(active, current, tree), name)
+        current = os.path.join(current, name)
     return active
 
 

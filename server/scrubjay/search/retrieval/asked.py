@@ -41,14 +41,14 @@ class ParsedQuestion:
 
     @property
     def embedded_text(self) -> str:
-        """The text to embed: without phrases that address a memory, and with the kinds of `kinds`."""
+        """The text to embed: the question without phrases that address a memory, and then its `kinds`."""
         text = " ".join(_ADDRESS.sub(" ", self.text).split())
-        kinds = [kind for kind in self.kinds if kind.casefold() not in text.casefold()]
-        return f"{text or self.text} ({', '.join(kinds)})" if kinds else text or self.text
+        added_kinds = [kind for kind in self.kinds if kind.casefold() not in text.casefold()]
+        return f"{text or self.text} ({', '.join(added_kinds)})" if added_kinds else text or self.text
 
     @property
     def numbers(self) -> frozenset[str]:
-        """The words that contain a digit: builds, ports, versions."""
+        """The words that contain a digit, such as builds, ports and versions."""
         return frozenset(word for word in self.weights if any(map(str.isdigit, word)))
 
     @property

@@ -19,15 +19,15 @@ from scrubjay.store.sessions import Key, Session
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
-REACH = 2  # turns on each side that pass their scores on
-_TURN_IMPORTANCE = 5.0  # of a turn that is a candidate only as a neighbour
+REACH = 2  # a turn passes its scores on to so many turns on each side
+_TURN_IMPORTANCE = 5.0  # importance of a turn that is a candidate only as a neighbour
 
 
 class Match(NamedTuple):
     """How a record was found."""
 
-    text: str  # of its best passage
-    role: str | None  # of that passage
+    text: str  # the text of its best passage
+    role: str | None  # the role of that passage
     answer: str | None  # the best passage that is not the user's
 
 
@@ -44,20 +44,20 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates as aligned columns, because a search has 500 of them and shows ten."""
+    """Candidates as aligned columns, because a search has 500 candidates and shows ten."""
 
     ids: list[str]
-    # The best passage of each; None for a turn that is a candidate only as a neighbour.
+    # The best passage of each record; None for a turn that is a candidate only as a neighbour.
     passages: list[PassageRow | None]
     keys: list[tuple[str, str | None]]  # scopes and session ids
     roles: list[str | None]
     dated_at: Ints  # microseconds since 1970
     importance: Floats
     signals: Signals
-    answers: Mapping[str, str]  # from the pools
-    # For records with a value that a newer fact has replaced: that fact's id, and since when it holds.
+    answers: Mapping[str, str]  # see `Pools.answers`
+    # If a newer fact has replaced a record's value: the id of that fact, and since when it holds.
     replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
-    # For records that a later record amends, without `updates`: its id and its time; see `currency`.
+    # If a later record amends a record without `updates`: the later one's id and time; see `currency`.
     amended: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
 
     def src(self, at: int) -> Src:
@@ -88,7 +88,7 @@ def lay_out(
     speaker: str | None,
     with_neighbours: bool,
 ) -> Candidates:
-    """Lay out the turns found and those up to `REACH` places away by session, then all other records."""
+    """Lay out, by session, the turns found and those up to `REACH` places away, then all other records."""
     groups = list(_turns_by_session(pools, sessions, REACH if with_neighbours else 0))
     others = [passage for passage in pools.best.values() if passage.src != "turn"]
     turns = [group.session.places[at] for group in groups for at in group.places]
@@ -99,7 +99,7 @@ def lay_out(
     dates = [turn.started_at for turn in turns] + [passage.dated_at for passage in others]
     passages = [*map(pools.best.get, ids)]
     no_session = [-1] * len(others)
-    importance = [_TURN_IMPORTANCE if each is None else each.importance_score for each in passages]
+    importance = [_TURN_IMPORTANCE if passage is None else passage.importance_score for passage in passages]
     signals = Signals(
         date=_closeness(dates, periods),
         speaker=np.array([bool(speaker) and role == speaker for role in roles], dtype=bool),
@@ -118,16 +118,17 @@ def lay_out(
 def _search_signals(
     pools: Pools, ids: Sequence[str], passages: Sequence[PassageRow | None]
 ) -> dict[str, np.ndarray]:
-    """Return the signals of the searches, and empty ones that `examine` fills in later."""
-    waiting = [
-        each is not None and each.space_id is None and each.record_id not in pools.cosine for each in passages
+    """Return the signals from the searches, and empty arrays for those that `examine` fills in later."""
+    is_unembedded = [
+        passage is not None and passage.space_id is None and passage.record_id not in pools.cosine
+        for passage in passages
     ]
     return {
         "cosine": _column(pools.cosine, ids, np.nan),
         "bm25": _column(pools.bm25, ids, np.nan),
-        "unembedded": np.array(waiting, dtype=bool),
-        "user": np.array([each is not None and each.role == "user" for each in passages], dtype=bool),
-        "length": np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
+        "unembedded": np.array(is_unembedded, dtype=bool),
+        "user": np.array([row is not None and row.role == "user" for row in passages], dtype=bool),
+        "length": np.array([0 if row is None else len(row.text) for row in passages], dtype=float),
         **{name: np.zeros(len(ids)) for name in ("late", "answer", "current")},
         **{name: np.full(len(ids), np.nan) for name in ("tokens", "uneven", "coverage")},
     }
@@ -136,7 +137,9 @@ def _search_signals(
 def _closeness(dates: Sequence[int], periods: Sequence[Period]) -> Floats:
     if not periods:
         return np.zeros(len(dates))
-    return np.array([max(closeness(each, moment(at)) for each in periods) for at in dates], dtype=float)
+    return np.array(
+        [max(closeness(period, moment(date)) for period in periods) for date in dates], dtype=float
+    )
 
 
 class _SessionTurns(NamedTuple):
@@ -148,7 +151,7 @@ class _SessionTurns(NamedTuple):
 
 
 def _turns_by_session(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_SessionTurns]:
-    """Yield the turns that were found and those up to `reach` places away, by session."""
+    """Yield each session with the turns that were found in it and those up to `reach` places away."""
     turn_ids: dict[Key, list[str]] = {}
     for passage in pools.best.values():
         if passage.src == "turn" and passage.session_id is not None:
@@ -158,7 +161,7 @@ def _turns_by_session(pools: Pools, sessions: Mapping[Key, Session], reach: int)
 
 
 def _positions_around(session: Session, turns: Iterable[str], reach: int) -> list[int]:
-    """Return the positions of these turns and up to `reach` around them; invisible turns are left out."""
+    """Return the positions of these turns and of up to `reach` visible turns on each side."""
     positions: set[int] = set()
     for turn_id in turns:
         if (at := session.positions.get(turn_id)) is not None:
@@ -171,19 +174,21 @@ def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> F
 
 
 def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
-    quoted_ids = {each.record_id for each, _ in pools.quotable if quotes(query, each.text)}
-    return np.array([each in quoted_ids for each in ids] if quoted_ids else np.zeros(len(ids)), dtype=bool)
+    quoted_ids = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
+    return np.array(
+        [record_id in quoted_ids for record_id in ids] if quoted_ids else np.zeros(len(ids)), dtype=bool
+    )
 
 
 def labels(passage: PassageRow | None) -> str:
-    """Return the words of a fact's tags and partition, "" for anything else."""
+    """Return the words of a fact's tags and partition, or "" for other passages."""
     if passage is None or passage.src != "memory":
         return ""
     return label_words(passage.tags or (), passage.partition_id)
 
 
 def _label_shares(passages: Sequence[PassageRow | None], query: str) -> Floats:
-    """Return the share of the query's content words that each fact has as tags or as its partition."""
+    """Return the share of the query's content words in each fact's tags and partition; 0 for others."""
     facts = [at for at, passage in enumerate(passages) if passage is not None and passage.src == "memory"]
     texts = [labels(passages[at]) for at in facts]
     distinct = [*dict.fromkeys(filter(None, texts))]  # many facts have the same labels

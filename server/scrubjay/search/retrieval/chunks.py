@@ -1,8 +1,8 @@
 """Ranks chunks of documents one by one, because files have no turns around them.
 
-Tuned on half of the questions of `tests/bench/ingest.py`, which asks for functions by their docstrings and
-for sections by their headings; recall at 10 of the right chunk on the other half: code 75.1 (dense alone
-73.2, BM25 66.1), Markdown 93.5 (86.9, 88.2).
+The constants are tuned on half of the questions of `tests/bench/ingest.py`, which asks for functions by their
+docstrings and for sections by their headings. On the other half, recall at 10 of the right chunk is 75.1 for
+code (dense search alone 73.2, BM25 alone 66.1) and 93.5 for Markdown (86.9 and 88.2).
 """
 
 import re
@@ -24,20 +24,20 @@ from scrubjay.text.terms import compared_words, quotes
 
 POOL = 200  # chunks per search; with 100, two in a hundred answers were missed
 POOL_PER_DOCUMENT = 10  # chunks per search for each requested document
-# Shares of the two searches; 0.55 to 0.65 for words is a plateau, on code and Markdown alike.
+# Weights of the two searches; for words, 0.55 to 0.65 is a plateau, both on code and on Markdown.
 DENSE, LEXICAL = 0.4, 0.6
-# Bonus of a chunk that defines what the question names: with it 93 of 100 definitions come first, without it
-# 58; a plateau from 0.5 on.
+# Bonus of a chunk that defines what the question names. With it 93 of 100 definitions come first, without it
+# 58; the values from 0.5 on are a plateau.
 DEFINES = 1.0
 EXPLAINS = 0.15  # bonus of a commit that says more than its subject, if the question asks for a reason
-LEAST_REASON = 40  # characters that such a commit says after its subject, at least
+LEAST_REASON = 40  # such a commit has at least so many characters after its subject
 MOST_NAMES = 8  # identifiers taken from one question
 
 _TOKEN = re.compile(r"`([^`\n]+)`|([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(\(?)")
 _CODED = re.compile(r"_|[a-z\d][A-Z]|[A-Za-z]\d")  # snake_case, camelCase, sha256
 _PARTS = re.compile(r"[A-Za-z_$][\w$]*")
 _INTRODUCED = r"(?:{words})\s+(?:\([^)\n]{{0,200}}\)\s*|\*\s*|self\.)?{name}(?![\w$])"
-# Such as `NAME =`, `NAME: int =` and `NAME() {`.
+# Matches assignments such as `NAME =`, `NAME: int =` and `NAME() {`.
 _ASSIGNED = r"^[^\S\n]*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
 # A heading with only the name, as in references: `## The Engine`, `### http.get(url)`. Headings of the first
 # level are left out, because they are titles that name a document's whole subject, or comments in code;
@@ -49,7 +49,7 @@ _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+
 class RankedChunk:
     """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1].
 
-    `role` is that of a commit, else None.
+    `role` is `COMMIT` for a chunk of a commit, else None.
     """
 
     id: str
@@ -63,10 +63,10 @@ class RankedChunk:
 async def rank_chunks(
     store: Store, question: Question, embed: Embed, *, documents: int = 10
 ) -> list[RankedChunk]:
-    """Rank chunks, best first, enough for `documents`; those that the question quotes score at least 0.9.
+    """Rank chunks, best first, so many that they can be from `documents` different documents.
 
-    Chunks that share neither a word nor meaning with the question score 0 and are left out. The caller has
-    committed everything.
+    Chunks that the question quotes score at least 0.9. Chunks that share neither a word nor meaning with the
+    question score 0 and are left out. The caller has committed everything.
     """
     pool = max(POOL, POOL_PER_DOCUMENT * documents)
     searches = by_words(store, question.text, pool), by_vector(store, embed(question.text), pool)
@@ -90,7 +90,7 @@ async def rank_chunks(
     if parse_question(question.text).answer == "reason":
         total += EXPLAINS * np.array([row.role == COMMIT and explains(row.text) for row in rows])
     order = np.lexsort((-np.nan_to_num(cosine), -total))
-    # A word may be in the headings, the path or the metadata, which are searched in addition to the text.
+    # A chunk that BM25 found has a word of the question, perhaps in its headings, path or metadata.
     least = 1 / max(len(set(compared_words(question.text))), 1)
     covered = np.maximum(coverage(question.text, texts), np.where(np.isnan(bm25), 0.0, least))
     proof = np.where(is_unembedded, covered, evidence(cosine, covered))
@@ -137,7 +137,7 @@ def non_increasing(values: Floats) -> Floats:
 
 
 def identifiers(question: str) -> frozenset[str]:
-    """Return the identifiers in a question: in backticks, called, or spelled like code; or its only word.
+    """Return the names in a question that are in backticks, called or spelled like code; or its only word.
 
     Of a dotted name, only the last part is returned.
 

@@ -24,32 +24,32 @@ from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import compared_words
 
 MIXED = "mixed"  # the kind of a pair of a fact and a turn; other pairs have the kind of both records
-FIRST = 10  # candidates that may be amended
-FACTS = 5  # the first facts among these, which any similar later fact may amend
-FAR = 0.2  # cosine below which no record amends another
-NEAR = 0.35  # cosine from which a fact outside the first candidates is considered too
-# Log odds from which a later record comes before an earlier one, by kind of pair. Of the dev projects' plain
-# questions 3.6 % fewer have the right record first with -1 for all kinds, 2.1 % fewer with these values. For
-# facts 0 to 0.5 is a plateau.
+FIRST = 10  # only so many first candidates may be amended
+FACTS = 5  # any similar later fact may amend so many first facts among these candidates
+FAR = 0.2  # below this cosine, no record amends another
+NEAR = 0.35  # from this cosine on, a fact outside the first candidates is considered too
+# From these log odds on, by kind of pair, a later record comes before an earlier one. With -1 for all kinds,
+# 3.6 % fewer of the dev projects' plain questions have the right record first; with these values, 2.1 %
+# fewer. For facts 0 to 0.5 is a plateau.
 SURE = {"memory": 0.2, "turn": -1.0, MIXED: 0.0}
-# Log odds from which a pair is considered, because a model's reading may raise it to SURE. With bounds lower
-# by one, most questions about similar turns would wait for a reading, which takes half as long as the rest of
-# a search.
+# From these log odds on, a pair is considered, because a model's reading may raise its odds to SURE. With
+# bounds lower by one, most questions about similar turns would wait for a reading, which takes half as long
+# as the rest of a search.
 LIKELY = {"memory": -3.0, "turn": -1.5, MIXED: -1.5}
 READ_PAIRS = 2  # pairs per question that a model reads
 READ_LENGTH = 260  # characters of each record that a model reads: some 64 tokens
 READ_FIRST = 3  # a model reads a pair only if its earlier record is among so many first candidates
-CLEAR = 3.0  # log odds from which no reading makes a difference
+CLEAR = 3.0  # from these log odds on, no reading makes a difference
 MOST_ODDS = 6.0  # log odds are limited to this in both directions
-# Log odds from which a hit says that it is amended. A wrong order costs a place; a wrong statement costs
-# trust.
+# From these log odds on, a hit says that it is amended. A wrong order costs only a place, but a wrong
+# statement costs trust.
 SHOWN = {"memory": 1.5, "turn": 0.0, MIXED: 0.0}
-# Share of the question's words: a later fact that has so many fewer of them is about another thing. On the
-# dev projects 0.2 costs 1 of 22 facts that amend one, 0 costs 3.
+# A later fact is about another thing if its share of the question's words is smaller by more than this. On
+# the dev projects, 0.2 would miss 1 of the 22 facts that amend another, and 0 would miss 3.
 LACKS = 0.3
-SHARED = 0.1  # share of rare words in common below which two facts are about different things
-AHEAD = 0.05  # lead of the later record, in ranking sum
-READ = 1_200  # characters of a record that are compared
+SHARED = 0.1  # with a smaller share of rare words in common, two facts are about different things
+AHEAD = 0.05  # the later record gets this lead, in ranking sum
+READ = 1_200  # only so many characters of a record are compared
 _WEEK = 7  # days
 
 _CHANGES = "|".join(tables.listed("amending")).replace("+", " ")
@@ -86,11 +86,11 @@ class Pair:
 
     earlier: int
     later: int
-    kind: str  # that of both records, or `MIXED`
+    kind: str  # the kind of both records, or `MIXED`
     odds: float
     is_same_matter: bool  # the same statement with another value: shown as amended at any odds
     is_doubtful: bool  # their words are about different things; a reading may refute this
-    is_worth_reading: bool  # a wrong order would be visible: the earlier one is ahead, and among the first
+    is_worth_reading: bool  # a wrong order would be visible: the earlier record is ahead, and among the first
 
 
 def pairs(
@@ -101,15 +101,15 @@ def pairs(
     texts: Callable[[int], str],
     numbers: frozenset[str] = frozenset(),
 ) -> list[Pair]:
-    """Find later records that may amend earlier ones, the oldest of the earlier ones first.
+    """Find pairs in which the later record may amend the earlier, ordered by the time of the earlier.
 
-    `ranked` is best first; `texts` returns a candidate's text. `numbers` are those in the question: someone
-    who asks for build 41 does not mean the later build 42.
+    `ranked` is best first; `texts` returns a candidate's text. `numbers` are the question's: if it asks for
+    build 41, it does not mean the later build 42.
     """
     parsed = cache(lambda at: Compared.of(texts(at)))
     likely = []
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
-    # Four of five pairs need no comparison.
+    # `near_pairs` leaves out four of five pairs, whose texts need no comparison.
     for older, newer, kind, evidence in near_pairs(candidates, total, top, vectors, LIKELY):
         weights, cosine = AMENDS[kind], evidence["cosine"]
         values = evidence | compare(parsed(older), parsed(newer), cosine)
@@ -149,7 +149,7 @@ def read_evidence(plain: float, reading: float) -> dict[str, float]:
 
 
 def amend(candidates: Candidates, total: Floats, likely: Sequence[Pair]) -> Candidates:
-    """Move later records before those that they amend, and add the amended ones to `amended`."""
+    """Move later records before the records that they amend, and list the amended ones in `amended`."""
     shift, amended = np.zeros(len(total)), dict(candidates.amended)
     for pair in likely:
         older, newer = pair.earlier, pair.later
@@ -169,7 +169,7 @@ def amend(candidates: Candidates, total: Floats, likely: Sequence[Pair]) -> Cand
 
 
 def candidates_to_compare(candidates: Candidates, ranked: Ints) -> list[int]:
-    """Return the candidates whose vectors `pairs` needs: the first, and all facts if one is among them."""
+    """Return the candidates whose vectors `pairs` needs: the first, and if these have a fact, all facts."""
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     if not any(candidates.src(at) == "memory" for at in top):
         return top
@@ -185,14 +185,14 @@ def near_pairs(
     vectors: Vectors,
     least: Mapping[str, float] | None = None,
 ) -> Iterator[tuple[int, int, str, dict[str, float]]]:
-    """Yield (earlier, later, kind, evidence) of facts and turns close in meaning, in the order of time.
+    """Yield (earlier, later, kind, evidence) for pairs of facts and turns close in meaning, oldest first.
 
     The evidence comes from the question, the dates and the vectors. Pairs are left out if no texts could
     raise their log odds to the `least` of their kind.
     """
     ids, signals = candidates.ids, candidates.signals
-    srcs = {at: candidates.src(at) for at, each in enumerate(ids) if each in vectors}
-    srcs = {at: src for at, src in srcs.items() if src in AMENDS}  # no passage of a document amends
+    srcs = {at: candidates.src(at) for at, record_id in enumerate(ids) if record_id in vectors}
+    srcs = {at: src for at, src in srcs.items() if src in AMENDS}  # a passage of a document amends nothing
     first = [at for at in top if at in srcs]
     members = [*first, *(at for at, src in srcs.items() if src == "memory" and at not in first)]
     dated_pairs = _pairs_in_time(first, members, srcs, candidates.dated_at.tolist())
@@ -200,7 +200,7 @@ def near_pairs(
         return
     old, new = np.array(dated_pairs).T
     cosine = _cosines(first, members, [vectors[ids[at]] for at in members], old, new)
-    # The question itself quotes or names the earlier one.
+    # The question itself quotes or names the earlier record.
     is_asked_for = signals.quoted[old] | (signals.named[old] > signals.named[new])
     is_near = cosine >= np.where(np.isin(new, first), FAR, NEAR)
     old, new, cosine = (each[is_near & ~is_asked_for] for each in (old, new, cosine))
@@ -220,7 +220,7 @@ def near_pairs(
 def _pairs_in_time(
     first: Sequence[int], members: Sequence[int], srcs: Mapping[int, str], dates: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """List (earlier, later) of the `first` candidates; all facts may amend the first `FACTS` facts."""
+    """List pairs (earlier, later) of `first` candidates; all members may amend the first `FACTS` facts."""
     facts = [at for at in first if srcs[at] == "memory"][:FACTS]
     return [
         (older, newer)
@@ -243,15 +243,15 @@ def _cosines(
 def _is_other_matter(kind: str, values: Mapping[str, float]) -> bool:
     """Return True if a later fact is about another thing: "Tomasz owns billing" after "Maria owns search".
 
-    It shares almost no rare word with the earlier one; or it has no words of change, and fewer of the
-    question's words than the earlier one.
+    Such a fact shares almost no rare word with the earlier one; or it has no words of change, and fewer of
+    the question's words than the earlier one.
     """
     lacks = not values["change"] and values["coverage_gain"] < -LACKS
     return kind == "memory" and (lacks or values["overlap"] < SHARED)
 
 
 def _greatest_odds(weights: Mapping[str, float], values: Mapping[str, Floats]) -> Floats:
-    """Return the log odds that pairs with ideal texts would have: the same words, and words of change."""
+    """Return the log odds that pairs would have if their texts had the same words, and words of change."""
     one = np.ones(1)
     ideal = {"overlap": one, "change": one, "change_cosine": values["cosine"], "matter": one}
     odds = sum((weights[name] * value for name, value in values.items()), np.zeros(1))
@@ -268,13 +268,13 @@ def _question_evidence(
         "answer": candidates.signals.answer[newer],
         "coverage": covered[newer],
         "coverage_gain": covered[newer] - covered[older],
-        # Of two facts within an hour one may correct the other; turns of one session rarely do.
-        "days": np.where(is_fact, 1.0, _elapsed(candidates.dated_at[newer] - candidates.dated_at[older])),
+        # A fact may correct another within the hour, but turns of one session rarely correct each other.
+        "days": np.where(is_fact, 1.0, _scaled_time(candidates.dated_at[newer] - candidates.dated_at[older])),
     }
 
 
-def _elapsed(microseconds: Ints) -> Floats:
-    """Scale the time between records to [0, 1]: a week and more is 1."""
+def _scaled_time(microseconds: Ints) -> Floats:
+    """Scale the time between records to [0, 1]; 1 means a week or more."""
     return np.minimum(np.log1p(microseconds / DAY) / math.log1p(_WEEK), 1.0)
 
 

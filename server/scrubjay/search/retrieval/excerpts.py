@@ -7,11 +7,11 @@ from scrubjay.search.retrieval.words import stems_in
 from scrubjay.text.answer_kinds import holds
 from scrubjay.text.sentences import shorten
 
-MOST_SENTENCES = 100  # sentences of a text that are compared when it is cut
-# Bonus of the beginning of a text, of a sentence with a number and of one with the wanted kind of answer; all
-# words of the query together count 1.
+MOST_SENTENCES = 100  # only so many sentences of a text are compared
+# Bonuses of the beginning of a text, of a sentence with a number, and of a sentence with the wanted kind of
+# answer; all words of the query together count 1.
 _FIRST, _NUMBER, _ANSWER = 0.1, 0.05, 0.2
-_EQUAL = 1e-6
+_EQUAL = 1e-6  # a smaller difference is a rounding error
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 
 
@@ -19,9 +19,8 @@ def excerpt(text: str, query: str, room: int) -> str:
     """Choose the run of sentences, at most `room` characters, that answers the query best.
 
     That is the run with the most words of the query, weighted by rarity, and the wanted kind of answer. Of
-    equal runs, the one that begins with the relevant sentence wins. Numbers count a little, and so does the
-    beginning of the text, which is chosen if no word of the query occurs.
-
+    equal runs, the last that begins with a relevant sentence wins. Numbers get a small bonus, and so does the
+    beginning of the text, so that it is chosen if no word of the query occurs.
 
     >>> excerpt("It is late. The port is 8421. Good night.", "which port?", 20)
     'The port is 8421. …'
@@ -32,7 +31,10 @@ def excerpt(text: str, query: str, room: int) -> str:
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()][:MOST_SENTENCES]
     stems, total = frozenset(parsed.weights), sum(parsed.weights.values()) or 1.0
     matched = [stems_in(sentence, stems) for sentence in sentences]
-    bonus = [_NUMBER * any(map(str.isdigit, each)) + _ANSWER * _is_answer(parsed, each) for each in sentences]
+    bonus = [
+        _NUMBER * any(map(str.isdigit, sentence)) + _ANSWER * _is_answer(parsed, sentence)
+        for sentence in sentences
+    ]
     best, chosen = -1.0, range(1)
     for start in range(len(sentences)):
         end, length = start + 1, len(sentences[start])

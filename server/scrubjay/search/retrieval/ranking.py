@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COSINE_SPAN = 0.3  # least span of cosines; it is smaller only in tiny stores
+COSINE_SPAN = 0.3  # cosines are scaled by at least this span; only those of tiny stores have a smaller one
 RELATED = 0.475  # cosine: halfway between unrelated texts and a paraphrase (see `relevance`)
-NEAR, FAR = 0.25, 0.15  # shares of the scores of the turns one and two places away
-# Weight of a neighbour's tokens for each place away: on LoCoMo's dev half 1 gives 90.1 / 95.9, 0.8 to 0.9 is
-# a plateau; without the neighbours' tokens 88.3 / 96.2.
+NEAR, FAR = 0.25, 0.15  # a turn gets these shares of the scores of turns one and two places away
+# A neighbour's tokens get this weight, once for each place that it is away. On LoCoMo's dev half, 0.8 to 0.9
+# is a plateau, 1 gives 90.1 / 95.9, and a search without neighbours' tokens gives 88.3 / 96.2.
 FADING = 0.9
-LATE_SPAN = 0.2  # least span of mean cosines; it is smaller in one search of a hundred
+LATE_SPAN = 0.2  # mean cosines are scaled by at least this span; one search in a hundred has a smaller one
 QUOTED = 12.0  # bonus of a record that the query quotes: more than any context adds
-LONG = 7.0  # logarithm of the length that counts as 1: 1,100 characters
+LONG = 7.0  # logarithm of the length that counts as 1, which is 1,100 characters
 DAY = 86_400_000_000  # microseconds
 HALF_LIFE_DAYS = 30.0  # of recency, since a turn started or a fact was stated
 
-# The part of the sum, as an explanation shows it, to which each feature belongs.
+# Maps each feature to the part of the ranking sum that it belongs to; explanations show these parts.
 PARTS: Mapping[str, str] = {
     feature: part
     for part, features in {
@@ -42,7 +42,7 @@ PARTS: Mapping[str, str] = {
     }.items()
     for feature in features.split()
 }
-# Features of examined candidates; all others are ranked without them.
+# Features that only examined candidates have; all other candidates are ranked without them.
 EXAMINED = frozenset(
     "late tokens coverage complete words_coverage near_coverage answer length examined".split()
 )
@@ -69,7 +69,7 @@ class Signals:
     place: Ints
     user: NDArray[np.bool_]  # its best passage is the user's
     late: Floats  # see `late_interaction`
-    tokens: Floats  # mean cosine of the question's tokens with the nearest in it; NaN: not examined
+    tokens: Floats  # mean cosine of the question's tokens with its nearest tokens; NaN: not examined
     uneven: Floats  # standard deviation of these cosines; NaN: not examined
     coverage: Floats  # share of the question's words in it, weighted by rarity; NaN: not examined
     answer: Floats  # 1: it has the wanted kind of answer, -1: it does not, 0: no kind wanted, or not examined
@@ -87,7 +87,6 @@ def scale(
 
     If all are equal or absent, the result is 0. A span below `least_span` and a maximum below `least_top` are
     not stretched to 1, so that a tiny difference between near twins does not decide.
-
 
     >>> scale(np.array([2.0, np.nan, 4.0])).tolist()
     [0.0, 0.0, 1.0]
@@ -117,11 +116,11 @@ def features(signals: Signals, early: Mapping[str, Floats] | None = None) -> dic
         "late": signals.late,
         "tokens": examined * fill_unknown(signals.tokens, mean),
         "coverage": covered,
-        # A question that quotes a name has all of its words; a question that uses other words than its answer
-        # loses nothing.
+        # This favours records with all words of the question, such as a name that it quotes. It costs nothing
+        # if question and answer use different words.
         "complete": covered**3,
         "words_coverage": early["words"] * covered,
-        "near_coverage": _near(signals)(covered),
+        "near_coverage": _near_sum(signals)(covered),
         "answer": signals.answer,
         "length": examined * np.log1p(signals.length) / LONG,
         "examined": examined,
@@ -131,26 +130,26 @@ def features(signals: Signals, early: Mapping[str, Floats] | None = None) -> dic
 def first_features(signals: Signals) -> dict[str, Floats]:
     """Compute the features that need no examination of candidates."""
     wording = scale(signals.bm25, floor=0.0)
-    # While some have no vector yet, the best cosine so far may belong to an irrelevant candidate.
+    # While some candidates have no vector yet, the best cosine so far may belong to an irrelevant candidate.
     top = RELATED if signals.unembedded.any() else -np.inf
     scaled = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
     meaning = np.where(signals.unembedded, wording, scaled)
     cosine = np.clip(fill_unknown(signals.cosine, 0.0), 0.0, 1.0)
     alone = (signals.session < 0).astype(float)
-    near, best = _near(signals), _best_of_session(signals)
+    near_sum, session_best = _near_sum(signals), _session_best(signals)
     return {
         "meaning": meaning,
         "cosine": np.where(signals.unembedded, RELATED * wording, cosine),
         "unfound": (np.isnan(signals.cosine) & ~signals.unembedded).astype(float),
         "words": wording,
-        "near_meaning": near(meaning),
-        "near_words": near(wording),
-        "session_meaning": best(meaning),
-        "session_words": best(wording),
+        "near_meaning": near_sum(meaning),
+        "near_words": near_sum(wording),
+        "session_meaning": session_best(meaning),
+        "session_words": session_best(wording),
         "alone": alone,
         "alone_meaning": alone * meaning,
         "date": signals.date,
-        "session_date": best(signals.date),
+        "session_date": session_best(signals.date),
         "speaker": signals.speaker.astype(float),
         "named": signals.named,
         "user": signals.user.astype(float),
@@ -181,7 +180,7 @@ def corrected(columns: Mapping[str, Floats], signals: Signals) -> dict[str, Floa
     return {**columns, "quoted": QUOTED * signals.quoted.astype(float), "current": signals.current}
 
 
-def _near(signals: Signals) -> Callable[[Floats], Floats]:
+def _near_sum(signals: Signals) -> Callable[[Floats], Floats]:
     """Return a function that sums the scores of each candidate's neighbours, weighted by their distance."""
     pairs = [
         (row, other, np.where(apart == 1, NEAR, FAR))
@@ -197,10 +196,11 @@ def _near(signals: Signals) -> Callable[[Floats], Floats]:
     return near
 
 
-def _best_of_session(signals: Signals) -> Callable[[Floats], Floats]:
-    """Return a function that maps each candidate to the best score of its session; 0 without a session."""
+def _session_best(signals: Signals) -> Callable[[Floats], Floats]:
+    """Return a function that maps each candidate to the best score of its session, or to 0."""
     session, in_session = signals.session, signals.session >= 0
-    count = int(session.max(initial=-1)) + 2  # the last one is for session -1 and stays 0
+    # The last entry is for records without a session (-1) and stays 0.
+    count = int(session.max(initial=-1)) + 2
 
     def best(score: Floats) -> Floats:
         values = np.zeros(count)

@@ -1,6 +1,6 @@
 """How reliable an answer is as a whole, how likely each hit is right, and how similar each record is.
 
-Three logistic models over absolute evidence, fitted by `tests/bench/fit.py`; their weights are in
+These are three logistic models of absolute evidence, fitted by `tests/bench/fit.py`; their weights are in
 `weights.json`. The verdict (strong, weak, none) is about the first hits together. The chance of a hit decides
 what is shown. The similarity of a record depends on the question and that record alone.
 """
@@ -17,16 +17,16 @@ from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import stem, stems_in
 from scrubjay.text.answer_kinds import fit, holds
 
-MOST_AHEAD = 4.0  # in ranking sum
+MOST_AHEAD = 4.0  # greatest lead of the first that counts, in ranking sum
 FEW, ALONE_AHEAD = 2, 1.0  # with at most FEW candidates, the first is assumed to lead by ALONE_AHEAD
-EVEN = 0.5  # fit of an answer if unknown
+EVEN = 0.5  # fit of an answer to a question that wants no kind of answer
 READ = 3  # top candidates whose sentences are read for the verdict
 DEPTH = 5  # top candidates whose evidence counts for the verdict
-# Cosines with the bundled model; 0.15 to 0.2, and spans of 0.5 to 0.7, are a plateau. Words without a meaning
-# reach 0.27.
+# Cosines of unrelated texts and of paraphrases with the bundled model. For the first, 0.15 to 0.2 is a
+# plateau; for the span between both, 0.5 to 0.7 is one. Words without a meaning reach 0.27.
 UNRELATED, PARAPHRASE = 0.2, 0.75
-AROUND = 8  # cosines; a smaller store is filled up with the cosine of unrelated texts
-USUALLY_UNEVEN = 0.14  # without token codes: the mean on the dev projects
+AROUND = 8  # cosines in the mean `around`; if a store has fewer, `UNRELATED` replaces those missing
+USUALLY_UNEVEN = 0.14  # value of `uneven` without token codes: its mean on the dev projects
 # Pairs of evidence whose product says more than both alone, chosen from 91. On held-out projects and stores
 # these five lower the loss from .380 to .358.
 PRODUCTS = (
@@ -39,12 +39,12 @@ PRODUCTS = (
 BY_WORDS = 0.8  # weight of coverage: words alone are weaker evidence than meaning; 0.7 to 0.9 is a plateau
 # Coverage of a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
-# Proof below which nothing supports an answer: no word of the question and a cosine below 0.27, as for words
-# that mean nothing. Then only a caller that requests a size gets hits.
+# With less proof, nothing supports an answer: the hits have no word of the question, and their cosines are
+# below 0.27, which words without a meaning reach too. Then only a caller that requests a size gets hits.
 LEAST_PROOF = 0.13
-FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
-# Chances below which an answer is doubtful, or empty. For a caller that requests a size, half of WEAK is
-# enough for doubtful hits.
+FALL = 0.6  # a hit's log odds fall by this per unit of ranking sum behind the first
+# With a chance below STRONG an answer is doubtful, with one below WEAK it is empty. For a caller that
+# requests a size, half of WEAK is enough for doubtful hits.
 STRONG, WEAK = 0.5, 0.02
 DOUBTFUL = 0.1  # least relevance of the first hit: with less, importance alone would order doubtful hits
 QUOTATION = 0.9  # least relevance of quoted records; if any is quoted, all others are below
@@ -53,7 +53,7 @@ QUOTATION = 0.9  # least relevance of quoted records; if any is quoted, all othe
 def evidence(cosine: Floats, coverage: Floats) -> Floats:
     """Estimate how well a text answers by itself, in [0, 1], from meaning and words together.
 
-    `cosine` is that of query and text, NaN if unknown; `coverage` the share of the query's content words in
+    `cosine` compares query and text (NaN: unknown); `coverage` is the share of the query's content words in
     the text.
     """
     by_meaning = np.clip((fill_unknown(cosine, 0.0) - UNRELATED) / (PARAPHRASE - UNRELATED), 0.0, 1.0)
@@ -63,7 +63,7 @@ def evidence(cosine: Floats, coverage: Floats) -> Floats:
 def verdict_evidence(
     parsed: ParsedQuestion, signals: Signals, total: Floats, first: Ints, texts: Sequence[str]
 ) -> dict[str, float]:
-    """Return the evidence that the answer is among the `first` candidates, best first; {} without any.
+    """Return the evidence that the answer is among the `first` candidates, best first, or {}.
 
     `texts` are the texts of the first few, with the kinds of the things they name. For candidates without a
     vector, words replace meaning.
@@ -79,7 +79,7 @@ def verdict_evidence(
     prior    log odds that memories answer such a question, independent of the store
     wants    1 if the question wants a kind of answer
     holds    1 if the first has the wanted kind of answer
-    fitting  how well one has the wanted kind of answer close to the topic, times proof
+    fitting  how well one of them has the wanted kind of answer close to the topic, times proof
     topical  how well the best sentence fits the question's subject, with any kind of answer
 
     The products of the pairs in `PRODUCTS` are evidence too.
@@ -170,7 +170,7 @@ def record_evidence(parsed: ParsedQuestion, signals: Signals) -> dict[str, Float
     ones = np.ones(len(signals))
     covered = fill_unknown(signals.coverage, 0.0)
     known_cosine = fill_unknown(signals.cosine, 0.0)
-    # Records with all words of a question have cosines of 0.3 to 0.55 on the dev projects.
+    # RELATED stands for the cosine of a record with all words, which is 0.3 to 0.55 on the dev projects.
     cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known_cosine), 0.0, 1.0)
     return {
         "offset": ones,
@@ -206,8 +206,8 @@ def falls(distance: Floats) -> Floats:
 def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
     """Convert the falls of candidates into relevance in [0, 1].
 
-    The first gets `chance`, at least DOUBTFUL, and the odds of the others fall from there. If any is quoted,
-    quoted ones are in [0.9, 1] and the others below.
+    The first gets `chance`, at least DOUBTFUL, and the odds of the others fall from there. If a
+    candidate is quoted, the relevance of quoted ones is in [0.9, 1], and that of the others below.
     """
     chance = max(chance, DOUBTFUL)
     odds = chance / (1.0 - chance) * np.exp(-fall)

@@ -19,7 +19,7 @@ from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.text.terms import compared_words
 
-LOST, COMMON = 0.6, 0.5  # least shares of the removed words, and of the unchanged words
+LOST, COMMON = 0.6, 0.5  # an old text has these shares of the removed and of the unchanged words
 # How far the old value comes after the new one, in ranking sum. Recency and importance, with their usual
 # weights, cannot make up for it.
 BEHIND = 0.4
@@ -30,7 +30,7 @@ Replacement = tuple[str, datetime]  # the current fact, and since when it holds
 async def with_replaced(store: Store, candidates: Candidates, total: Floats, first: Ints) -> Candidates:
     """Move replaced candidates among the `first` behind their replacement; fill in `replaced`.
 
-    They lose the bonus of a quotation, so that a repeated question gets the current answer.
+    Replaced candidates lose the bonus of a quotation, so that a repeated question gets the current answer.
     """
     places = {candidates.ids[at]: at for at in first.tolist()}
     fact_ids = [record_id for record_id, at in places.items() if candidates.src(at) == "memory"]
@@ -38,7 +38,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
     changed = [row for row in rows.values() if row.relation == "updates"]
     if not changed:
         return candidates
-    versions = await _versions(store, {row.root_id for row in changed})
+    versions = await _earlier_versions(store, {row.root_id for row in changed})
     texts = await _texts(store, candidates, places)
     shift, replaced = np.zeros(len(total)), dict[str, Replacement]()
     quoted = candidates.signals.quoted.copy()
@@ -63,15 +63,15 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
 
 
 async def _texts(store: Store, candidates: Candidates, places: Mapping[str, int]) -> dict[str, str]:
-    """Read the text of each candidate: all of a turn, whose best passage may be only the question."""
+    """Read the texts of candidates; turns are read whole, because a best passage may be only a question."""
     turns = await store.get(Turn, [turn_id for turn_id, at in places.items() if candidates.src(at) == "turn"])
     passages = {record_id: candidates.passages[at] for record_id, at in places.items()}
     texts = {record_id: passage.text if passage else "" for record_id, passage in passages.items()}
     return texts | {turn.id: " ".join(text for _, text in speeches(turn)) for turn in turns.values()}
 
 
-async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Read the texts of all versions but the latest, by the root of their fact."""
+async def _earlier_versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Read the texts of all versions of facts except the latest, by the id of their root."""
     where = conditions.both(conditions.one_of("root_id", roots), conditions.negation(conditions.LATEST))
     texts: dict[str, list[str]] = {root: [] for root in roots}
     for row in await store.select(Memory, where, columns=["root_id", "content"]):
@@ -80,7 +80,7 @@ async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence
 
 
 def has_old_value(text: str, old: str, new: str) -> bool:
-    """Return True if a text has the old version of a fact where the new one differs.
+    """Return True if a text has a fact's old value, and not its new one.
 
     >>> old, new = "Uploads are kept for 48 hours.", "Uploads are kept for 72 hours."
     >>> has_old_value("Keep the uploads 48 hours.", old, new), has_old_value("From 48 to 72 hours.", old, new)

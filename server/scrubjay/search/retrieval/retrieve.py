@@ -62,10 +62,10 @@ from scrubjay.text.dates import periods
 from scrubjay.text.developer_words import gloss, searched_words
 from scrubjay.text.terms import mentions, remove_names
 
-# Returns a query's vector and tokens; None while meaning cannot be searched.
+# Returns a query's vector and tokens, or None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
 EXAMINED = 40  # candidates that are examined: late interaction, words, the kind of answer
-_COMPARED_INLINE = 200_000  # bytes of token codes up to which they are compared in the event loop
+_COMPARED_INLINE = 200_000  # so many bytes of token codes are still compared in the event loop
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,15 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The inputs of relevance. `positions` is the order of the ranking, other arrays are not in it."""
+    """What relevance is computed from.
+
+    `positions` are those of the candidates, best first. Arrays are in this order only if a comment says so.
+    """
 
     positions: Ints
     signals: Signals
-    parts: dict[str, Floats]  # of the ranking sum
-    total: Floats  # their sum
+    parts: dict[str, Floats]  # the parts of the ranking sum
+    total: Floats  # the ranking sum
     verdict: dict[str, float]  # evidence that the answer is among the first; see `relevance.verdict_evidence`
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right; in the order of `positions`
@@ -100,7 +103,7 @@ class Grounds:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Candidates, and the relevance in [0, 1] of those at `grounds.positions`, by ranking sum, best first."""
+    """Candidates, and their relevance in [0, 1] in the order of `grounds.positions`, best first."""
 
     candidates: Candidates
     relevance: Floats
@@ -152,8 +155,8 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     parsed = parse_question(question.text)
     speakers = await store.names.speakers(question.scopes)
     names = speakers | _project_names(question.scopes)
-    # Names that every turn has dominate a small model's sentence vector: without them, dense alone improves
-    # from 46 to 67 % on LoCoMo.
+    # Names that every turn has dominate a small model's sentence vector: without them, dense search alone
+    # improves from 46 to 67 % on LoCoMo.
     embedding = asyncio.ensure_future(embed(remove_names(parsed.embedded_text, names)))
     pools = await search_pools(store, question, embedding)
     keys = dict.fromkeys(
@@ -185,10 +188,9 @@ def examine(
 ) -> Candidates:
     """Fill in the signals of the `first` candidates that need an examination.
 
-    Words are compared in the candidates to be `read_closely`, by default in the first.
-
-    `matched` holds how well each token of the question matches these and their neighbours, shape (candidates,
-    tokens); None without tokens. Passages without token codes stay unknown.
+    Words are compared in the candidates to be `read_closely`, by default only in the first. `matched`, of
+    shape (candidates, tokens), holds how well the first candidates and their neighbours match each token of
+    the question; it is None if tokens are unknown. Passages without token codes stay unknown.
     """
     candidates = gathered.candidates
     signals = candidates.signals
@@ -202,7 +204,7 @@ def examine(
 
 
 def _with_words(gathered: Gathered, positions: Ints) -> Candidates:
-    """Fill in the coverage of candidates, and if each has the wanted kind of answer."""
+    """Fill in how well candidates cover the question, and if they have the wanted kind of answer."""
     parsed, candidates = gathered.parsed, gathered.candidates
     signals = candidates.signals
     texts = [evident_text(gathered, at) for at in positions.tolist()]
@@ -210,7 +212,7 @@ def _with_words(gathered: Gathered, positions: Ints) -> Candidates:
     covered[positions] = np.maximum(shares(parsed.weights, texts), NAMED_COVERS * signals.named[positions])
     if (kind := parsed.answer) is not None:
         answer[positions] = [1.0 if holds(kind, text) else -1.0 for text in texts]
-    # Words replace the tokens of a record too new for them, so that it does not lose to older twins.
+    # A record too new for tokens is scored by its words, so that it does not lose to older twins.
     is_unmatched = signals.unembedded & (signals.late > 0)
     late = np.where(is_unmatched, np.fmax(signals.late, covered), signals.late)
     return replace(candidates, signals=replace(signals, late=late, coverage=covered, answer=answer))
@@ -235,7 +237,7 @@ async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
 
 
 async def with_amended(store: Store, gathered: Gathered, candidates: Candidates, total: Floats) -> Candidates:
-    """Move later records before those of the first candidates that they amend."""
+    """Move later records before the first candidates that they amend."""
     ranked = order(total)
     passages = [
         passage
@@ -265,7 +267,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
 
 
 def with_readings(parsed: ParsedQuestion, text: Callable[[int], str], likely: Sequence[Pair]) -> list[Pair]:
-    """Let a model read the pairs that most likely amend each other; `text` returns a candidate's text."""
+    """Let a model read the likeliest pairs, and change their odds; `text` returns a candidate's text."""
     chosen = pairs_to_read(likely)
 
     def read(pair: Pair) -> float:
@@ -306,20 +308,20 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     first = np.array(with_passage[:DEPTH], dtype=np.int64)
     texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
     verdict = verdict_evidence(gathered.parsed, signals, total, first, texts)
-    likely = chance(verdict)
+    answer_chance = chance(verdict)
     fall = falls(distance[positions])
-    values = relevance(fall, likely, quoted=signals.quoted[positions])
+    values = relevance(fall, answer_chance, quoted=signals.quoted[positions])
     right = chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]]
     similar = similarities(gathered.parsed, signals)[positions]
-    grounds = Grounds(positions, signals, columns, total, verdict, likely, right, similar, fall)
+    grounds = Grounds(positions, signals, columns, total, verdict, answer_chance, right, similar, fall)
     return Ranking(candidates, values, grounds)
 
 
 def evident_text(gathered: Gathered, at: int, *, glossed: bool = False) -> str:
-    """Return a candidate's speaker, its best passage, and the query's entities in its record as one text.
+    """Return one text of a candidate's speaker, its best passage, and the query's entities that it names.
 
-    A fact's tags and the name of its partition are added, and so are the kinds of the things that it names if
-    the question asks for a kind, or with `glossed`.
+    A fact's tags and the name of its partition are added. With `glossed`, or if the question asks for a kind
+    of thing, the kinds of the things that the text names are added too.
     """
     candidates, pools = gathered.candidates, gathered.pools
     passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())

@@ -11,15 +11,16 @@ from scrubjay.encoders.bundled import vocabulary
 from scrubjay.text.terms import hidden_words, may_begin, singular, spelled_words
 
 Floats = NDArray[np.float64]
-# Endings, the longest first, each with the least number of letters before it: of plurals and tenses, and of
-# nouns made from verbs.
+# Endings of plurals and tenses, and of nouns made from verbs, the longest first. Each has the least number of
+# letters that must precede it.
 _INFLECTIONS = dict.fromkeys("ings ing ies ied ed es s".split(), 3)
 _DERIVATIONS = {"ment": 4, "enc": 4, "anc": 4, "ion": 4, "at": 4, "er": 3, "or": 3, "al": 5}
 _UNINFLECTED = frozenset({"format"})  # words that only look like inflected forms
 _FIRST_WORD = 1_995  # id of the first whole word in the vocabulary, which is sorted by frequency from there
-_LAST_WORD = 28_526  # the last rank
-# Slope of the rarity over the logarithm of the rank: "use" .28, "port" .5, "retention" .92, "pnpm" 1.
-_STEEP = 2.0
+_LAST_WORD = 28_526  # the rank of its last word
+# Rarity is the logarithm of the rank, relative to the last rank, to this power. With 2 the rarities are:
+# "use" .28, "port" .5, "retention" .92, "pnpm" 1.
+_EXPONENT = 2.0
 _LEAST_RARITY = 0.05
 _DIGIT_RARITY = 0.5
 
@@ -34,11 +35,11 @@ def rarity(word: str) -> float:
     if word.isdigit():
         return 1.0 if len(word) > 1 else _DIGIT_RARITY
     rank = _rank(word) or _rank(word.removesuffix("s"))
-    return 1.0 if rank is None else max(_LEAST_RARITY, (math.log(rank) / math.log(_LAST_WORD)) ** _STEEP)
+    return 1.0 if rank is None else max(_LEAST_RARITY, (math.log(rank) / math.log(_LAST_WORD)) ** _EXPONENT)
 
 
 def _rank(word: str) -> int | None:
-    """Return the rank of a word by its frequency in English, which the bundled model's vocabulary shows."""
+    """Return the rank of a word by frequency in English, as in the bundled model's vocabulary, or None."""
     number = vocabulary().number(word)
     return None if number is None or number < _FIRST_WORD else number - _FIRST_WORD + 1
 
@@ -65,7 +66,7 @@ def weighed(word: str) -> tuple[str, float]:
 
 
 def _without_ending(word: str, endings: Mapping[str, int]) -> str:
-    if word.endswith(tuple(endings)):  # most words have none of them
+    if word.endswith(tuple(endings)):  # most words have no such ending
         for ending, least in endings.items():
             if word.endswith(ending) and len(word) - len(ending) >= least:
                 return word[: -len(ending)]

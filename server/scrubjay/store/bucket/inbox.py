@@ -23,7 +23,7 @@ _SCHEMA = pa.schema(
     ]
 )
 ENVELOPE, ACCESS = "envelope", "access"  # kinds
-_PAGE = 100  # entries; a document may have 50 MB
+_PAGE = 100  # entries read at once; few, because one document may have 50 MB
 
 
 class Entry(NamedTuple):

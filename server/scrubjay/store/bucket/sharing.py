@@ -89,7 +89,7 @@ class Lease:
         return True
 
 
-_PREEMPTED = "Retryable commit conflict"  # of a compaction, by a write
+_PREEMPTED = "Retryable commit conflict"  # LanceDB's words for a compaction that a write preempted
 # How long an older version of a table stays, because another engine may be reading it.
 VERSION_LIFETIME = timedelta(hours=1)
 SWEEP_SECONDS = 600.0  # between the maintainer's checks for expired versions

@@ -12,18 +12,19 @@ from itertools import pairwise
 
 from scrubjay.text.chunking.cuts import Section, checksum
 
-DEEPEST = 40  # levels of blocks that are split; deeper ones are cut like text
+DEEPEST = 40  # levels of blocks that are split; deeper blocks are cut like text
 
-_TAB = 4  # columns
-_NAME = 80  # characters of a name in a breadcrumb
-# A line that belongs to the block above it, though it is not indented.
-_CLOSES = re.compile(
+_TAB = 4  # columns of a tab
+_NAME = 80  # most characters of a name in a breadcrumb
+# A line that begins so belongs to the block above it, although it is not indented.
+_CONTINUES = re.compile(
     r"\s*(?:[)\]}>]|end\b|else\b|elif\b|elsif\b|elseif\b|catch\b|rescue\b|ensure\b|finally\b|fi\b|done\b|esac\b|then\b|\*/|-->|</)"
 )
 # A comment or an attribute belongs to the lines after it.
 _ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--(?:\s|$)|;|@|<!--|\[[\w:(])")
-_BRACE = re.compile(r"\s*\{\s*$")  # alone on a line, it belongs to the line above
-_SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")  # in TOML and INI files
+_BRACE = re.compile(r"\s*\{\s*$")  # a brace alone on a line belongs to the line above
+# The head of a section in TOML and INI files.
+_SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
 _WORD = (
     r"function|func|fun|fn|def|defp|defmodule|defmacro|class|struct|interface|trait|enum|module|namespace|package|type|sub|proc|procedure"
     r"|object|protocol|extension|impl|record|contract|message|service|rpc|resource|TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX"
@@ -40,7 +41,10 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Block:
-    """Lines from `first` to before `last`, from 0. A definition has a name; `inside` finds the parts."""
+    """The lines from `first` to before `last`, counted from 0.
+
+    The block of a definition has a name; `inside` finds the parts of the block.
+    """
 
     first: int
     last: int
@@ -82,11 +86,11 @@ def sections(blocks: Sequence[Block], text: str, starts: Sequence[int], size: in
         if unit.parent != group.parent or (length(group) + length(unit) > size >= length(unit)):
             return False
         if length(unit) > size or (unit.names and length(unit) >= size // 4):
-            # A small group joins a large unit after it, even if that is then cut as text.
+            # A small group joins a large unit after it, even if the two are then cut as text.
             return length(group) < size // 4
         if group.names == 1 and length(group) >= size // 4:
             return length(unit) < size // 8
-        # A series of small units ends at the same place as before an edit that added one to it.
+        # The checksum decides where a series of small units ends, so that the end stays when one is added.
         return length(group) < size // 5 or checksum(text, offset(unit.first)) % 4 > 0
 
     def section(unit: _Unit) -> Section:
@@ -98,7 +102,7 @@ def sections(blocks: Sequence[Block], text: str, starts: Sequence[int], size: in
         if current is not None and not belongs(unit, current):
             yield section(current)
             current = None
-        current = unit if current is None else _together(current, unit)
+        current = unit if current is None else _merged(current, unit)
     if current is not None:
         yield section(current)
 
@@ -111,13 +115,15 @@ def blocks(text: str, starts: Sequence[int]) -> Sequence[Block]:
     [(0, 1, None), (2, 4, 'b')]
     """
     lines = [line.rstrip() for line in text.split("\n")]
-    sections = {at: head[1].strip() for at, line in enumerate(lines) if (head := _SECTION.match(line))}
+    sections = {
+        number: head[1].strip() for number, line in enumerate(lines) if (head := _SECTION.match(line))
+    }
     if len(sections) > 1 or 0 in sections:
         return _sectioned_blocks(lines, sections)
     return _blocks(lines, 0, len(lines), -1)
 
 
-def _together(one: _Unit, other: _Unit) -> _Unit:
+def _merged(one: _Unit, other: _Unit) -> _Unit:
     """Merge two adjacent units; a unit of several definitions has no name of its own."""
     names = one.names + other.names
     path = one.parent if names != 1 else one.path if one.names else other.path
@@ -125,10 +131,10 @@ def _together(one: _Unit, other: _Unit) -> _Unit:
 
 
 def _units(block: Block, path: Path, depth: int, is_large: Callable[[Block], bool]) -> Iterator[_Unit]:
-    """Yield a block as one unit or, if it is large, as its head and parts, which have all its lines."""
-    if block.name and path[-1:] != (block.name,):  # a decorated function has the name of the function in it
+    """Yield a block as one unit or, if it is large, as units of its head and parts that cover all lines."""
+    if block.name and path[-1:] != (block.name,):  # a decorated function contains a function of the same name
         path = (*path, block.name)
-    parts = _gapless(block) if depth < DEEPEST and is_large(block) else ()
+    parts = _parts_without_gaps(block) if depth < DEEPEST and is_large(block) else ()
     if not parts:
         yield _Unit(block.first, block.last, path, int(bool(block.name)))
         return
@@ -136,24 +142,29 @@ def _units(block: Block, path: Path, depth: int, is_large: Callable[[Block], boo
         yield from _units(part, path, depth + 1, is_large)
 
 
-def _gapless(block: Block) -> list[Block]:
-    """Return a block's parts without gaps: lines between two go to the first, lines above are the head."""
+def _parts_without_gaps(block: Block) -> list[Block]:
+    """Return a block's parts without gaps.
+
+    Lines between two parts go to the first of them; lines above all parts are the head, a part of its own.
+    """
     parts = [part for part in block.inside() if block.first <= part.first < part.last <= block.last]
-    only = parts[0] if len(parts) == 1 else None
-    if not parts or (only and (only.first, only.last, only.name or "") == (block.first, block.last, "")):
+    only_part = parts[0] if len(parts) == 1 else None
+    if not parts or (
+        only_part and (only_part.first, only_part.last, only_part.name or "") == (block.first, block.last, "")
+    ):
         return []
     ends = [*(part.first for part in parts[1:]), block.last]
     extended = [replace(part, last=end) for part, end in zip(parts, ends, strict=True)]
     return extended if parts[0].first == block.first else [Block(block.first, parts[0].first), *extended]
 
 
-def _sectioned_blocks(lines: list[str], names: dict[int, str]) -> list[Block]:
+def _sectioned_blocks(lines: list[str], names_by_line: dict[int, str]) -> list[Block]:
     """Split a TOML or INI file: all lines below a `[section]` belong to it, whatever their indentation."""
 
     def block(head: int, after: int) -> Block:
-        return Block(head, after, names[head][:_NAME], lambda: _blocks(lines, head + 1, after, -1))
+        return Block(head, after, names_by_line[head][:_NAME], lambda: _blocks(lines, head + 1, after, -1))
 
-    heads = [*names, len(lines)]
+    heads = [*names_by_line, len(lines)]
     return [*_blocks(lines, 0, heads[0], -1), *(block(head, after) for head, after in pairwise(heads))]
 
 
@@ -162,18 +173,20 @@ def _blocks(lines: list[str], low: int, high: int, outer: int) -> list[Block]:
 
     A block starts at each line of least indentation that is not a closing bracket or keyword.
     """
-    depths = {at: _depth(lines[at]) for at in range(low, high) if lines[at]}
+    depths = {number: _indentation(lines[number]) for number in range(low, high) if lines[number]}
     least = min((depth for depth in depths.values() if depth > outer), default=None)
     if least is None:
         return []
     spans: list[list[int]] = []  # first line, line after the last
     follows_comment = False
-    for at, depth in depths.items():
-        opens = depth == least and not _CLOSES.match(lines[at]) and not _BRACE.match(lines[at])
+    for number, depth in depths.items():
+        opens = depth == least and not _CONTINUES.match(lines[number]) and not _BRACE.match(lines[number])
         if not spans or (opens and not follows_comment):
-            spans.append([at, at])
-        spans[-1][1] = at + 1
-        follows_comment = opens and bool(_ABOVE.match(lines[at])) and at + 1 < high and bool(lines[at + 1])
+            spans.append([number, number])
+        spans[-1][1] = number + 1
+        follows_comment = (
+            opens and bool(_ABOVE.match(lines[number])) and number + 1 < high and bool(lines[number + 1])
+        )
     return [_block(lines, first, last, least) for first, last in spans]
 
 
@@ -188,6 +201,6 @@ def _name(line: str) -> str | None:
     return " ".join(match[1].split())[:_NAME] if match else None
 
 
-def _depth(line: str) -> int:
+def _indentation(line: str) -> int:
     bare = line.lstrip()
     return len(line[: len(line) - len(bare)].expandtabs(_TAB))

@@ -10,20 +10,21 @@ from itertools import pairwise
 from scrubjay.text.chunking import blocks, markdown
 from scrubjay.text.chunking.cuts import SIZE, Repeat, Section, Span, line_starts, pieces
 
-# 900 characters of code have 246 tokens in the median and 293 in the longest tenth; 750 have 205 and 245. The
-# model reads 256.
+# The model reads 256 tokens. 750 characters of code have 205 tokens in the median and 245 in the longest
+# tenth; 900 characters have 246 and 293.
 CODE_SIZE = 750
 _PAGE = re.compile("\f")  # ends a page of a PDF
 _LONGEST_HEADER = 300  # characters of a table's header that are repeated for later rows
-_MOST_LINES = 400_000  # lines of a file whose structure is parsed; 4 million took 3 GB
+_MOST_LINES = 400_000  # a longer file is cut without parsing its structure; 4 million lines took 3 GB
 
 
 @dataclass(frozen=True)
 class Chunk:
     """A chunk of a document: `text[start:end]`, its headings, and its lines, counted from 1.
 
-    `headings` has the outermost first and includes those at the start of the chunk; in code they are names of
-    definitions. `repeat` is earlier text that is needed to understand the chunk: the header of a table.
+    `headings` begins with the outermost one and includes those at the start of the chunk; in code they are
+    the names of definitions. `repeat` is earlier text that is needed to understand the chunk: the header of a
+    table.
     """
 
     start: int
@@ -39,15 +40,16 @@ def chunks(
 ) -> list[Chunk]:
     """Cut a document into chunks of at most `size` characters, in order; only white space is left out.
 
-    `kind` is `csv`, `tsv` or `pdf`; any other text is read as Markdown, unless `language` names a programming
-    or data language. The same text always gives the same chunks, and chunks far from an edit do not change.
+    If `language` names a programming or data language, the text is read as code. Otherwise a `kind` of `csv`
+    or `tsv` is read as a table, and any other text as Markdown; chunks of a `pdf` have page numbers. The same
+    text always gives the same chunks, and chunks far from an edit do not change.
     """
     starts = line_starts(text)
     limit = size or (CODE_SIZE if language else SIZE)
     pages = [match.end() for match in _PAGE.finditer(text)] if kind == "pdf" else []
     result = []
     for section in _sections(text, starts, kind, language, limit):
-        for low, high in _pieces(text, section, pages, _room(section, limit)):
+        for low, high in _pieces(text, section, pages, _piece_size(section, limit)):
             repeat = next((part.text for part in section.repeats if part.start < low < part.end), "")
             page = (f"page {bisect_right(pages, low) + 1}",) if kind == "pdf" else ()
             lines = bisect_right(starts, low), bisect_right(starts, high - 1)
@@ -55,16 +57,16 @@ def chunks(
     return result
 
 
-def _room(section: Section, size: int) -> int:
-    """Return the size of a section's pieces; if rows repeat a header, they must fit with it."""
+def _piece_size(section: Section, size: int) -> int:
+    """Return the most characters of a section's pieces, which leave room for a header that they repeat."""
     header = max((len(part.text) for part in section.repeats if part.end - part.start > size), default=0)
     return max(size - min(header, _LONGEST_HEADER), size // 2, 1)
 
 
 def _pieces(text: str, section: Section, pages: list[int], size: int) -> Iterator[Span]:
-    """Cut a section into pieces. None crosses the end of a page, so that each has one page number."""
-    inside = pages[bisect_right(pages, section.start) : bisect_left(pages, section.end)]
-    for low, high in pairwise([section.start, *inside, section.end]):
+    """Cut a section into pieces. No piece crosses the end of a page, so that each has one page number."""
+    page_ends = pages[bisect_right(pages, section.start) : bisect_left(pages, section.end)]
+    for low, high in pairwise([section.start, *page_ends, section.end]):
         yield from pieces(text, low, high, size, section.whole)
 
 
@@ -72,13 +74,13 @@ def _sections(text: str, starts: list[int], kind: str, language: str | None, siz
     if len(starts) > _MOST_LINES:
         return [Section(0, len(text))]
     if language is not None:
-        return _code(text, starts, language, size)
+        return _code_sections(text, starts, language, size)
     if kind in ("csv", "tsv"):
-        return _table(text, starts, "\t" if kind == "tsv" else ",")
+        return _table_sections(text, starts, "\t" if kind == "tsv" else ",")
     return markdown.sections(text, starts)
 
 
-def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Section]:
+def _code_sections(text: str, starts: list[int], language: str, size: int) -> Iterator[Section]:
     from scrubjay.text.chunking import grammars  # takes 25 ms, not needed for chats and Markdown
 
     if language in grammars.LANGUAGES and len(text) <= grammars.LARGEST:
@@ -86,14 +88,14 @@ def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Se
     return blocks.sections(blocks.blocks(text, starts), text, starts, size)
 
 
-def _table(text: str, starts: list[int], delimiter: str) -> Iterator[Section]:
-    """Return one section whose rows repeat the header and stay whole, even with line breaks in quotes."""
+def _table_sections(text: str, starts: list[int], delimiter: str) -> Iterator[Section]:
+    """Yield one section: its rows stay whole, even with line breaks in quotes, and repeat the header."""
     row_ends: list[int] = []
     try:
         for row in (reader := csv.reader(text.split("\n"), delimiter=delimiter)):
             if row:
                 row_ends.append(starts[reader.line_num] if reader.line_num < len(starts) else len(text))
-    except csv.Error:  # a NUL or a cell above 128 KB, so not a table: cut it at its lines
+    except csv.Error:  # a NUL or a cell above 128 KB, so this is no table: cut it at its lines
         row_ends = starts[1:]
     rows = pairwise([0, *row_ends])
     multiline = [

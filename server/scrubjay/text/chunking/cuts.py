@@ -1,4 +1,4 @@
-"""Cuts long texts at the best places: between paragraphs, else items, lines, sentences, words."""
+"""Cuts long texts at the best places: between paragraphs, or else items, lines, sentences or words."""
 
 import re
 from bisect import bisect_left
@@ -16,7 +16,7 @@ _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*\s|[\u3002\uff01\uff1f][\u300d\u300f\uff09\u201d]*")
 _SPACE = re.compile(r"\s")
 _SOLID = re.compile(r"\S")
-# From the best place to cut to the worst; the cut is at the end of the match.
+# Where to cut, from the best place to the worst; a cut is at the end of a match.
 _IN_TURNS = (_PARAGRAPH, _LINE, _SENTENCE, _SPACE)
 _IN_DOCUMENTS = (_PARAGRAPH, _ITEM, _LINE, _SENTENCE, _SPACE)
 _LOOKAHEAD = 32  # characters after a cut that identify it
@@ -45,19 +45,19 @@ class Section:
 def split(text: str, size: int = SIZE) -> list[Span]:
     """Cut a text into spans of at most `size` characters, in order; only white space is left out.
 
-    A cut is at a paragraph, else a line, a sentence, a word, and only inside a word that is longer than
-    `size`.
+    A cut is between paragraphs if possible, else between lines, sentences or words; only a word that is
+    longer than `size` is cut inside.
     """
     return list(_cut(text, 0, len(text), size, [], steady=False))
 
 
 def pieces(text: str, start: int, end: int, size: int, whole: Sequence[Span] = ()) -> Iterator[Span]:
-    """Cut `text[start:end]` as `split` does, but not inside one of the sorted spans of `whole` that fits.
+    """Cut `text[start:end]` as `split` does, but not inside a span of `whole` (sorted) that fits.
 
     A cut is chosen by the text after it, so that soon after an edit the cuts are at the same places as
-    before, and all later pieces stay the same (content-defined chunking). One more line in a log of 3,000
-    changed 2 pieces on average; cuts at the last possible place would have changed 63. In return, pieces are
-    a quarter shorter.
+    before, and all later pieces stay the same (content-defined chunking). Adding a line to a log of
+    3,000 changed 2 pieces on average; with cuts at the last possible place it would have changed 63. The
+    price is that pieces are a quarter shorter.
     """
     return _cut(text, start, end, size, whole, steady=True)
 
@@ -68,7 +68,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def checksum(text: str, at: int) -> int:
-    """Return a checksum of the next characters; a cut that is chosen by it moves with the text."""
+    """Return a checksum of the text after `at`; a cut that is chosen by it moves with this text."""
     return crc32(text[at : at + _LOOKAHEAD].encode("utf-8", "surrogatepass"))
 
 
@@ -94,25 +94,27 @@ def _cut(
 
 
 def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span], *, steady: bool) -> int:
-    """Return the end of the piece that begins at `start`: a good cut, not in the first third of the window.
+    """Return the end of the piece that begins at `start`: a good cut, if possible after a third of `size`.
 
-    An earlier cut makes pieces that answer nothing, such as a greeting.
+    Cutting earlier makes pieces that answer nothing, such as a greeting.
     """
     if end - start <= size:
         return end
     limit = start + size
-    near = whole[bisect_left(whole, (start,)) : bisect_left(whole, (limit,))]
-    if near and near[-1][0] > start and near[-1][1] > limit:
-        return near[-1][0]
+    near_spans = whole[bisect_left(whole, (start,)) : bisect_left(whole, (limit,))]
+    if near_spans and near_spans[-1][0] > start and near_spans[-1][1] > limit:
+        return near_spans[-1][0]
     floor = start + size // 3
     for pattern in _IN_DOCUMENTS if steady else _IN_TURNS:
-        # One character more than fits: the white space at the end of a cut is not part of the piece.
+        # Search one character further, because the white space at the end of a piece does not count.
         cuts = [match.end() for match in pattern.finditer(text, start, limit + 1)]
-        cuts = [cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _is_inside(cut, near)]
+        cuts = [
+            cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _is_inside(cut, near_spans)
+        ]
         if cuts:
             return _steadiest(text, cuts, start, size) if steady else cuts[-1]
     spaces = [match.end() for match in _SPACE.finditer(text, start, limit)]
-    early_cuts = [cut for cut in spaces if not _is_inside(cut, near)]
+    early_cuts = [cut for cut in spaces if not _is_inside(cut, near_spans)]
     return early_cuts[-1] if early_cuts else limit
 
 
@@ -122,5 +124,5 @@ def _fits(text: str, cut: int, limit: int) -> bool:
 
 def _is_inside(cut: int, spans: list[Span]) -> bool:
     """Return True if a cut would be inside one of the spans, which are sorted and disjoint."""
-    before = bisect_left(spans, (cut,))  # spans that begin before the cut
-    return before > 0 and cut < spans[before - 1][1]
+    count_before = bisect_left(spans, (cut,))  # spans that begin before the cut
+    return count_before > 0 and cut < spans[count_before - 1][1]

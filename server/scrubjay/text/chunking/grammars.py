@@ -1,6 +1,6 @@
-"""Finds the blocks of a source file by its grammar: tree-sitter's, for twelve languages.
+"""Finds the blocks of a source file by its tree-sitter grammar, for twelve languages.
 
-A grammar is loaded when a file of its language is first cut: each is a library of 0.3 to 5 MB.
+A grammar is loaded when a file of its language is first cut, because each is a library of 0.3 to 5 MB.
 """
 
 import re
@@ -12,7 +12,8 @@ from tree_sitter import Language, Node, Parser
 
 from scrubjay.text.chunking.blocks import DEEPEST, Block
 
-# Characters; a tree takes 22 times the memory of its text, and longer sources are usually generated.
+# Most characters of a parsed source: a tree takes 22 times the memory of its text, and longer sources are
+# usually generated.
 LARGEST = 1_000_000
 
 # Each language has its own package with a function `language`, except those in `_GRAMMARS`.
@@ -24,7 +25,8 @@ _GRAMMARS = {
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
 
-_NAME = 80  # characters of a name in a breadcrumb
+_NAME = 80  # most characters of a name in a breadcrumb
+# Types of nodes that give something a name, and types among them that only use or import one.
 _DEFINES = re.compile(
     r"(?:definition|declaration|item|specifier|_spec|_signature)$|^(?:class|module|method|singleton_method|export_statement)$"
 )
@@ -54,13 +56,16 @@ def grammar(language: str) -> Language:
 
 
 def _parts(node: Node, large: int, depth: int) -> list[Block]:
-    """Return a node's parts in whole lines: its first line is the head, parts that share a line are one."""
+    """Return a node's parts in whole lines; parts that share a line are joined.
+
+    A nameless part on the node's first line is left out, because this line is the head.
+    """
     head = node.start_point.row if depth else -1
     parts: list[Block] = []
     above: Block | None = None  # a comment or decorator that belongs to the next part
     for child in _children(node, large, depth):
         inside = partial(_parts, child, large, depth + 1)
-        part = Block(child.start_point.row, _end(child), name_of(child), inside)
+        part = Block(child.start_point.row, _line_after(child), name_of(child), inside)
         if part.first == head and part.name is None:
             continue
         if above is not None:
@@ -76,6 +81,7 @@ def _parts(node: Node, large: int, depth: int) -> list[Block]:
 
 
 def _add(parts: list[Block], part: Block) -> None:
+    """Append a part, or join it to the last one if they share a line."""
     if parts and part.first < parts[-1].last:
         previous = parts.pop()
         main = previous if previous.name or not part.name else part
@@ -84,6 +90,7 @@ def _add(parts: list[Block], part: Block) -> None:
 
 
 def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
+    """Yield a node's children; a large nameless child is replaced by its own children."""
     for child in node.children:
         is_large = child.end_byte - child.start_byte > large
         if is_large and child.named_child_count and name_of(child) is None and depth < DEEPEST:
@@ -92,7 +99,8 @@ def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
             yield child
 
 
-def _end(node: Node) -> int:
+def _line_after(node: Node) -> int:
+    """Return the line after a node's last line."""
     return node.end_point.row + (node.end_point.column > 0 or node.end_point.row == node.start_point.row)
 
 
@@ -103,7 +111,7 @@ def may_define(kind: str) -> bool:
 
 
 def name_of(node: Node) -> str | None:
-    """Return the name of a definition, with the type that it belongs to if the language puts it there."""
+    """Return the name of a definition, after its receiver or trait if it has one; None for other nodes."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
         return name_of(inner)
     if node.type in ("lexical_declaration", "variable_declaration"):
@@ -125,7 +133,7 @@ def _constant(node: Node) -> str | None:
 
 
 def _declarator(node: Node) -> Node | None:
-    """Return the name inside C's nested declarators: f for `int *f(void)`."""
+    """Return the node of the name inside C's nested declarators: f for `int *f(void)`."""
     inner = node.child_by_field_name("declarator")
     while inner is not None and (deeper := inner.child_by_field_name("declarator")) is not None:
         inner = deeper

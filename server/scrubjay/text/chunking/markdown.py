@@ -7,22 +7,22 @@ from scrubjay.text.chunking.cuts import Repeat, Section
 from scrubjay.text.front_matter import end_of_front_matter
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
-_LONGEST_HEADING = 300  # characters; each chunk below it repeats them
+_LONGEST_HEADING = 300  # characters of a heading, which each chunk below it repeats
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may be underlined into a heading
-_DASHES = r":?-++:?[ \t]*+"  # the rule of one column
+_DASHES = r":?-++:?[ \t]*+"  # the rule below the head of one column
 _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})*+(?:\|[ \t]*+)?")
 
 
 _HTML_TITLE = re.compile(r"<h1\b[^<>]{0,200}>(.{0,300}?)</h1>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
-_TITLE_IN = 100_000  # characters at the start in which a title is searched
+_TITLE_IN = 100_000  # characters at the start of a note in which its title is searched
 
 
 def first_title(text: str) -> str | None:
-    """Return the words of a note's first heading of level 1, which is its title; None if it has none.
+    """Return the words of a note's title (its first heading of level 1), or None if it has no title.
 
     >>> first_title("## Part\\n\\n# [Whole](https://example.org)"), first_title("## Part")
     ('Whole', None)
@@ -73,45 +73,46 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str, int, str]]:
     """Yield (first line, line after the last, heading | fence | table | text, level, title) of each block."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     end = end_of_front_matter(text)
-    at = text.count("\n", 0, end)
+    number = text.count("\n", 0, end)
     if end:  # a comment in front matter is not a heading
-        at += 1
-        yield 0, at, "text", 0, ""
-    while at < len(lines):
-        following = lines[at + 1] if at + 1 < len(lines) else ""
-        if (fence := _FENCE.match(lines[at])) and not (fence[1][0] == "`" and "`" in fence[2]):
-            after = _end_of_fence(lines, at, fence[1])
-            yield at, after, "fence", 0, ""
-        elif atx := _ATX.fullmatch(lines[at]):
-            after = at + 1
-            yield at, after, "heading", len(atx[1]), _title(atx[2] or "")
-        elif "|" in lines[at] and "|" in following and _TABLE_RULE.fullmatch(following):
-            after = at + 2
+        number += 1
+        yield 0, number, "text", 0, ""
+    while number < len(lines):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if (fence := _FENCE.match(lines[number])) and not (fence[1][0] == "`" and "`" in fence[2]):
+            after = _end_of_fence(lines, number, fence[1])
+            yield number, after, "fence", 0, ""
+        elif atx := _ATX.fullmatch(lines[number]):
+            after = number + 1
+            yield number, after, "heading", len(atx[1]), _atx_title(atx[2] or "")
+        elif "|" in lines[number] and "|" in following and _TABLE_RULE.fullmatch(following):
+            after = number + 2
             while after < len(lines) and "|" in lines[after]:
                 after += 1
-            yield at, after, "table", 0, ""
-        elif (rule := _UNDERLINE.fullmatch(following)) and _is_title(lines, at):
-            after = at + 2
-            yield at, after, "heading", 1 if rule[1][0] == "=" else 2, lines[at].strip()
+            yield number, after, "table", 0, ""
+        elif (rule := _UNDERLINE.fullmatch(following)) and _may_be_underlined(lines, number):
+            after = number + 2
+            yield number, after, "heading", 1 if rule[1][0] == "=" else 2, lines[number].strip()
         else:
-            after = at + 1
-            yield at, after, "text", 0, ""
-        at = after
+            after = number + 1
+            yield number, after, "text", 0, ""
+        number = after
 
 
-def _is_title(lines: list[str], at: int) -> bool:
-    return _PARAGRAPH.fullmatch(lines[at]) is not None and not (at and lines[at - 1].strip())
+def _may_be_underlined(lines: list[str], number: int) -> bool:
+    """Return True if a line begins a paragraph, so that a rule below it makes it a heading."""
+    return _PARAGRAPH.fullmatch(lines[number]) is not None and not (number and lines[number - 1].strip())
 
 
-def _title(rest: str) -> str:
+def _atx_title(rest: str) -> str:
     """Return an ATX heading's words without its closing marks: `C #` is C, `C#` is C#."""
     rest = rest.strip()
     bare = rest.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else rest
 
 
-def _end_of_fence(lines: list[str], at: int, mark: str) -> int:
-    """Return the line after the closing fence, or the end of the document without one."""
+def _end_of_fence(lines: list[str], opening: int, mark: str) -> int:
+    """Return the line after the closing fence, or the end of the document if the fence is never closed."""
     closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
-    after = (line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line]))
+    after = (line + 1 for line in range(opening + 1, len(lines)) if closing.fullmatch(lines[line]))
     return next(after, len(lines))

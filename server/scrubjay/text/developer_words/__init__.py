@@ -17,7 +17,7 @@ from scrubjay.errors import InputError
 
 MOST_KINDS = 6  # kinds of one text; a text with more is a listing, and its kinds would hide its meaning
 MOST_OTHERS = 4  # other words of a kind that are indexed with a text
-NO_KIND = "-"  # in place of the kinds of a name that has none
+NO_KIND = "-"  # written instead of kinds for a name without a kind
 _READ = 2_000  # characters of a text that are read
 _FORM = "2"  # the version of this format; if it changes, the index is rebuilt
 _TOKEN = re.compile(r"[A-Za-z0-9_+#.\u00c0-\u0dff]+")
@@ -37,7 +37,7 @@ class Kind:
 
     @property
     def words(self) -> str:
-        """All English words for it, to be indexed with a text that names one."""
+        """The kind's English words, which are indexed with a text that names such a thing."""
         return " ".join((self.name, *(other.lstrip("=") for other in self.others[:MOST_OTHERS])))
 
 
@@ -59,13 +59,14 @@ class _Entry(NamedTuple):
 
 
 class Dictionary:
-    """Names and kinds. Phrases are stored by their first token, and parsed when a text first contains it."""
+    """Names and kinds. A phrase is stored by its first token, and parsed when a text first has that token."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self.kinds = kinds
         self._phrases: dict[str, list[_Phrase]] = {}
         self._entries: dict[str, tuple[_Entry, ...]] = {}
-        self._unspaced: dict[tuple[str, Source], tuple[str, ...]] = {}  # kinds by the words in the text
+        # The kinds of phrases in scripts without spaces.
+        self._unspaced: dict[tuple[str, Source], tuple[str, ...]] = {}
 
     def add(self, phrase: str, kinds: tuple[str, ...], source: Source) -> bool:
         """Add a phrase; a later name replaces an earlier one. Return False if it has no letter or digit."""
@@ -99,32 +100,33 @@ class Dictionary:
         return tuple(dict.fromkeys(kind for entry in matches for kind in entry.kinds))
 
     def _matches(self, text: str, sources: Collection[Source] = get_args(Source)) -> Iterator[_Entry]:
+        """Yield the entries of the phrases in a text; where phrases overlap, only the longest counts."""
         spelled = _tokens(text)
         tokens = _folded(spelled)
-        at = 0
-        while at < len(tokens):
-            step = 1
-            for entry in self._beginning(tokens[at]):
-                end = at + 1 + len(entry.rest)
-                if tuple(tokens[at + 1 : end]) != entry.rest or entry.source not in sources:
+        start = 0
+        while start < len(tokens):
+            length = 1
+            for entry in self._entries_beginning(tokens[start]):
+                end = start + 1 + len(entry.rest)
+                if tuple(tokens[start + 1 : end]) != entry.rest or entry.source not in sources:
                     continue
-                if end - at >= step and entry.spelling in (None, " ".join(spelled[at:end])):
+                if end - start >= length and entry.spelling in (None, " ".join(spelled[start:end])):
                     yield entry  # a name and a phrase may have the same spelling
-                    step = end - at
-            at += step
+                    length = end - start
+            start += length
         if not text.isascii() and _UNSPACED.search(text[:_READ]):
             matches = self._matches_unspaced(_composed(text[:_READ]).casefold())
             yield from (entry for entry in matches if entry.source in sources)
 
     def _matches_unspaced(self, text: str) -> Iterator[_Entry]:
-        """Yield the phrases in a text, longer ones first; text that one matches is not matched again."""
+        """Yield the entries of phrases, longest first; text that one matches is not matched again."""
         longest_first = sorted(self._unspaced, key=lambda key: -len(key[0]))
         for phrase, source in longest_first:
             if phrase in text:
                 text = text.replace(phrase, " ")
                 yield _Entry((), self._unspaced[phrase, source], source, None)
 
-    def _beginning(self, token: str) -> tuple[_Entry, ...]:
+    def _entries_beginning(self, token: str) -> tuple[_Entry, ...]:
         """Return the entries of the phrases that begin with a token, longer ones first."""
         entries = self._entries.get(token)
         if entries is None and token not in self._phrases:
@@ -162,7 +164,7 @@ def _plain(text: str) -> str:
 
 
 def parse(kinds: str, *names: str) -> Dictionary:
-    """Parse the text of a file of kinds and of files of names; later names replace earlier ones.
+    """Parse the text of a file of kinds and the texts of files of names; later names replace earlier ones.
 
     Raises:
         InputError: a line has no tab, no name or no kind, or a name has no letter.
@@ -186,6 +188,7 @@ def parse(kinds: str, *names: str) -> Dictionary:
 
 
 def _rows(text: str) -> Iterator[tuple[int, tuple[str, str, str]]]:
+    """Yield the number and the three cells of each line that is not empty and not a comment."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("#") or not line.strip():
             continue
@@ -211,7 +214,7 @@ def _bundled() -> Dictionary:
 
 
 class InUse:
-    """The dictionary that this process uses: the bundled one, or that of the engine's home."""
+    """The dictionary that this process uses: the bundled one, with the home's own words if it has any."""
 
     def __init__(self) -> None:
         self._home_names: tuple[str, ...] = ()
@@ -219,7 +222,7 @@ class InUse:
         self.is_whole = True  # False: the home's words could not be read, and are left out
 
     def extend(self, *names: str) -> None:
-        """Use the bundled dictionary and these texts of names.
+        """Use the bundled dictionary, extended by these texts of names.
 
         Raises:
             InputError: a line is not a name with its kinds; the dictionary does not change.
@@ -248,7 +251,7 @@ IN_USE = InUse()
 
 
 def gloss(text: str) -> str:
-    """Return the kinds of the things that a text names as a text, "" for none."""
+    """Return the kinds of the things that a text names, joined by commas; "" if it names nothing."""
     return _kinds_of(text[:_READ])
 
 

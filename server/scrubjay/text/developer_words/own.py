@@ -1,15 +1,15 @@
-"""A home's own developers' words, in `words.tsv`, with lines as in `names.tsv`."""
+"""Reads a home's own developers' words from its `words.tsv`, whose lines are like those of `names.tsv`."""
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_whole
 from scrubjay.home.paths import Home
 from scrubjay.text.developer_words import parse
 
-MOST_BYTES = 1_000_000  # ten times the bundled files
+MOST_BYTES = 1_000_000  # of `words.tsv`: ten times the size of the bundled files
 
 
 def read_own(home: Home) -> tuple[str, ...]:
-    """Return the text of a home's own words in a tuple, which is empty if the home has none.
+    """Return the text of a home's own words in a tuple, which is empty if it has no such file.
 
     Raises:
         InputError: the file cannot be read, or a line is invalid.

@@ -26,6 +26,6 @@ _ABSENT = {
     "/v3/analytics/* /feedback*": "Scrubjay reports nothing to anyone, so there is nowhere to send this.",
 }
 
-# In the order in which paths are tried: those that end in a word come before those of any id.
+# Paths are tried in this order, so paths that end in a word come before paths that end in any id.
 _FAMILIES = (documents, search, container_tags, memories, conversations, settings)
 ROUTERS: tuple[APIRouter, ...] = (*(family.route.router for family in _FAMILIES), absent(_ABSENT))

@@ -15,10 +15,10 @@ from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
 from scrubjay.records.reviewing import is_inference
 
-PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as in the published schema; the guide says 50 and 200
+PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as in supermemory's schema; its guide says 50 and 200
 MOST_PAGES = 1_000_000
-_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
-_NUMBERS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]
+_TEXT_LIST_SCHEMA = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
+_NUMBER_SCHEMAS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]
 
 
 def _tag_list(value: Any) -> Any:
@@ -28,13 +28,13 @@ def _tag_list(value: Any) -> Any:
     return [tags] if isinstance(tags, str) else tags
 
 
-def _number(value: object) -> object:
+def _check_number(value: object) -> object:
     if isinstance(value, str | bool):
         raise ValueError("must be a number, not a text or a boolean")
     return value
 
 
-def _number_or_digits(value: Any) -> Any:
+def _parse_digits(value: Any) -> Any:
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
 
 
@@ -47,7 +47,7 @@ TagList = Annotated[  # the older spelling: a single text counts as a list of on
     list[str],
     BeforeValidator(_tag_list),
     Field(max_length=100),
-    WithJsonSchema({"anyOf": [_TEXTS, {"type": "string"}]}),
+    WithJsonSchema({"anyOf": [_TEXT_LIST_SCHEMA, {"type": "string"}]}),
 ]
 Filters = Annotated[
     Filter,
@@ -60,8 +60,8 @@ Filters = Annotated[
     ),
 ]
 Filepath = Annotated[Text, Field(max_length=4_096)]
-Whole = Annotated[int, BeforeValidator(_number)]  # accepts 10.0, which JSON does not tell from 10
-Digits = Annotated[int, BeforeValidator(_number_or_digits), WithJsonSchema({"anyOf": _NUMBERS})]
+Whole = Annotated[int, BeforeValidator(_check_number)]  # also 10.0, which JSON does not distinguish from 10
+Digits = Annotated[int, BeforeValidator(_parse_digits), WithJsonSchema({"anyOf": _NUMBER_SCHEMAS})]
 PageNumber = Annotated[int, Query(ge=1, le=MOST_PAGES)]
 PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 
@@ -89,7 +89,7 @@ class Paging(Body4):
 
     @property
     def window(self) -> dict[str, Any]:
-        """Return the page as arguments of `scrubjay.engine.verbs.lists`."""
+        """Return the page as arguments for methods of `scrubjay.engine.verbs.lists`."""
         return {
             "start": (self.page - 1) * self.limit,
             "size": self.limit,
@@ -115,7 +115,7 @@ def one_tag(tags: list[str], what: str) -> str | None:
 
 
 def memory_values(fact: Memory) -> Answer:
-    """Return the fields that every list of memories has; the parent is the previous version."""
+    """Return the fields that every list of memories has; `parentMemoryId` is the previous version."""
     return ANSWERS.fill(
         "Memory",
         fact,

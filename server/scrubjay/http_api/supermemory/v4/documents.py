@@ -150,8 +150,8 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
         content=listing.include_content,
         **listing.window,
     )
-    rows = await _answers(context, "Document", page.rows, with_text=listing.include_content)
-    return dict(memories=rows, pagination=listing.pagination(page.total))
+    documents = await _answers(context, "Document", page.rows, with_text=listing.include_content)
+    return dict(memories=documents, pagination=listing.pagination(page.total))
 
 
 @route("POST /v3/documents/documents", "List documents with their memories", "Graph")
@@ -161,12 +161,12 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
     scopes = await context.scopes(listing.container_tags)
     page = await context.core.lists.documents(scopes, **listing.window)
     facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
-    entries = {
+    memories = {
         row.id: {"memoryEntries": [_memory(fact) for fact in facts if row.id in fact.document_ids]}
         for row in page.rows
     }
-    rows = await _answers(context, "GraphDocument", page.rows, more=entries)
-    return dict(documents=rows, pagination=listing.pagination(page.total))
+    documents = await _answers(context, "GraphDocument", page.rows, more=memories)
+    return dict(documents=documents, pagination=listing.pagination(page.total))
 
 
 @route("GET /v3/documents/processing", "List unfinished documents", "Processing")
@@ -216,8 +216,8 @@ async def chunks(
     """The passages of a document in its order, without the headings that searches add to them."""
     row = await _document(context, name, within)
     passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
-    rows = [ANSWERS.fill("Chunk", passage) for passage in passages]
-    return dict(chunks=rows, pagination=pagination(page, limit, row.chunk_count))
+    entries = [ANSWERS.fill("Chunk", passage) for passage in passages]
+    return dict(chunks=entries, pagination=pagination(page, limit, row.chunk_count))
 
 
 @route("POST /v3/documents", "Add a document", "Accepted")
@@ -274,7 +274,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     if body.ids is not None:
         count, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
         return dict(success=not errors, deletedCount=count, **({"errors": errors} if errors else {}))
-    for tag in (*(body.container_tags or ()), None):
+    for tag in (*(body.container_tags or ()), None):  # None: the caller must be allowed to write at all
         context.permissions.write_scope(tag)
     rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
     await resources.delete_records(context, rows)

@@ -25,7 +25,7 @@ THRESHOLD = 0.6  # default for the least similarity of a memory
 
 
 class Sources(NamedTuple):
-    """Where results come from; `with_src` adds `src` to each result, if the request mentions chats."""
+    """Where results come from; if the request mentions chats, `with_src` adds `src` to each result."""
 
     docs: bool = True
     chats: bool = False
@@ -78,8 +78,9 @@ def results(
     entries: list[Answer] = []
     for match in matches:
         if match.is_chat:
+            shared = _shared_values(match)
             entries += [
-                {**citation(match, message), "id": message.id, "memory": message.text, **_values(match)}
+                {**citation(match, message), "id": message.id, "memory": message.text, **shared}
                 for message in messages(match, query)
             ]
         else:
@@ -94,7 +95,7 @@ def milliseconds_since(started: float) -> float:
 
 
 class ChatMessage(NamedTuple):
-    """A message of a turn, or a summary of turns. Every request accepts its id as that of the turn."""
+    """A message of a turn, or a summary of turns. Every request accepts its id in place of the turn's."""
 
     id: str
     role: str
@@ -102,9 +103,9 @@ class ChatMessage(NamedTuple):
 
 
 def messages(match: Match, query: str) -> list[ChatMessage]:
-    """Return the messages of a turn: the one with more of the query's words first, in a tie the later one.
+    """Return a turn's messages, first the message with more of the query's words, in a tie the later one.
 
-    Of a long message the part with most of these words is returned.
+    A long message is cut to the part with most of these words.
     """
     turn = match.record
     if not isinstance(turn, Turn) or (turn.capture == "summary_only" and turn.summary):
@@ -125,7 +126,7 @@ def citation(match: Match, message: ChatMessage) -> Answer:
     return {**place, "role": message.role, "ts": match.hit.date}
 
 
-def _values(match: Match) -> Answer:
+def _shared_values(match: Match) -> Answer:
     record = match.record
     return {
         "similarity": match.similarity,
@@ -138,7 +139,7 @@ def _values(match: Match) -> Answer:
 
 def _result(match: Match, include: Include, sources: Sources) -> Answer:
     fact = match.record if isinstance(match.record, Memory) else None
-    values: Answer = {"id": match.hit.id, **_values(match)}
+    values: Answer = {"id": match.hit.id, **_shared_values(match)}
     if sources.with_src:
         values["src"] = "doc"
     if filepath := next((document.place for document in match.documents if document.place), None):

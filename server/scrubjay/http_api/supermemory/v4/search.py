@@ -29,8 +29,8 @@ from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.requests import Query, SearchDocuments, about
 from scrubjay.models.results import DocumentHit
 
-RELEVANT = 0.5  # default for the score from which a chunk is relevant
-_SHARED = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
+RELEVANT = 0.5  # by default, a chunk with at least this score is relevant
+_SHARED_FIELDS = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
 route = Routes(ANSWERS)
@@ -83,7 +83,7 @@ class Search(AsksForChats):
             path=self.filepath,
             chunk_threshold=self.chunk_threshold or 0.0,
             document_threshold=self.threshold,
-            **{name: getattr(self, name) for name in _SHARED},
+            **{name: getattr(self, name) for name in _SHARED_FIELDS},
         ).model_copy(update={"filters": self.filters})
 
 

@@ -14,7 +14,7 @@ from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 
-LONGEST = 20_000  # characters of all settings as JSON
+LONGEST = 20_000  # bytes of all settings together, as JSON
 
 route = Routes(ANSWERS)
 

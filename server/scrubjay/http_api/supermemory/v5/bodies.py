@@ -13,7 +13,7 @@ from scrubjay.http_api.permissions import RESERVED
 from scrubjay.http_api.supermemory.fields import LONGEST_ID
 from scrubjay.models.records import Document, Memory
 
-MOST = 100  # entries of a page
+MOST = 100  # the most entries on a page
 _RULE = "A namespace has a name of 1 to 100 letters (A to Z), digits or . _ : -"
 _SCHEMA = {
     "type": "string",
@@ -32,7 +32,7 @@ def _check_name(name: str) -> str:
     return name
 
 
-def _id(description: str) -> Any:
+def _id_in_path(description: str) -> Any:
     return Path(alias="id", min_length=1, max_length=LONGEST_ID, description=description)
 
 
@@ -40,8 +40,8 @@ PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")
 PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries per page.")]
 NamespaceName = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]
 Namespace = Annotated[NamespaceName, Path(description=f"{_RULE}; `user` is reserved.")]
-MemoryId = Annotated[str, _id("An id from an answer.")]
-DocumentId = Annotated[str, _id("The id from an answer, or your own.")]
+MemoryId = Annotated[str, _id_in_path("An id from an answer.")]
+DocumentId = Annotated[str, _id_in_path("The id from an answer, or your own.")]
 
 
 def parse_include(values: list[str], allowed: tuple[str, ...]) -> frozenset[str]:

@@ -16,8 +16,8 @@ from scrubjay.models.filters import Comparison, Condition, Filter, Group, Operat
 
 DEEPEST = 5  # groups inside each other
 WIDEST = 200  # operands of one group
-MOST = 1_000  # predicates of one filter; the limits above allow 200 to the fifth, too many for any search
-LONGEST_FIELD, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
+MOST = 1_000  # predicates of one filter; without this limit, a filter could have 200 to the power of 5
+LONGEST_FIELD, LONGEST_VALUE = 200, 10_000  # characters; metadata has the same limits
 _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
 _COMPARE: dict[str, Operator] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _Kind = Literal["metadata", "string_contains", "array_contains"]
@@ -50,13 +50,13 @@ def _parse(expression: Any, path: str, depth: int, numbers: Iterator[int]) -> Fi
         raise ValueError(f"{path or 'the filter'} must be {form}")
     where = f"{path}." if path else ""
     if "operands" in expression or expression.get("operator") in ("and", "or"):
-        return _group(expression, where, depth, numbers)
+        return _parse_group(expression, where, depth, numbers)
     if next(numbers) > MOST:
         raise ValueError(f"has more than {MOST:,} predicates; leave some out")
-    return _predicate(expression, where)
+    return _parse_predicate(expression, where)
 
 
-def _group(expression: Mapping[str, Any], where: str, depth: int, numbers: Iterator[int]) -> Group:
+def _parse_group(expression: Mapping[str, Any], where: str, depth: int, numbers: Iterator[int]) -> Group:
     _check_keys(expression, ("operator", "operands"), where)
     operator, operands = expression.get("operator"), expression.get("operands")
     if operator not in ("and", "or"):
@@ -72,7 +72,7 @@ def _group(expression: Mapping[str, Any], where: str, depth: int, numbers: Itera
     return Group(operator == "and", tuple(parts))
 
 
-def _predicate(expression: Mapping[str, Any], where: str) -> Condition | Comparison:
+def _parse_predicate(expression: Mapping[str, Any], where: str) -> Condition | Comparison:
     _check_keys(expression, ("field", "operator", "value", "caseSensitive"), where)
     field, operator, value = expression.get("field"), expression.get("operator"), expression.get("value")
     if not isinstance(field, str) or len(field) > LONGEST_FIELD or not _FIELD.fullmatch(field):
@@ -82,14 +82,14 @@ def _predicate(expression: Mapping[str, Any], where: str) -> Condition | Compari
         operators = ", ".join(_OPERATORS)
         raise ValueError(f"{where}operator must be one of {operators}, not {str(operator)[:60]!r}")
     if operator in _COMPARE:
-        return Comparison(field, _COMPARE[operator], _number(expression, value, f"{where}value"))
-    text = _text(operator, value, f"{where}value")
+        return Comparison(field, _COMPARE[operator], _number_value(expression, value, f"{where}value"))
+    text = _text_value(operator, value, f"{where}value")
     kind, negate = _MATCH[operator]
     case_sensitive = _is_case_sensitive(expression, operator, value, where)
     return Condition(field, text, kind, negate, ignore_case=not case_sensitive)
 
 
-def _number(expression: Mapping[str, Any], value: Any, where: str) -> float:
+def _number_value(expression: Mapping[str, Any], value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
         raise ValueError(
             f"{where} must be a finite number for {expression['operator']}, not {str(value)[:60]!r}"
@@ -106,7 +106,7 @@ def _is_finite(value: int | float) -> bool:
         return False
 
 
-def _text(operator: str, value: Any, where: str) -> str:
+def _text_value(operator: str, value: Any, where: str) -> str:
     if operator in ("eq", "neq") and isinstance(value, bool | int | float):
         if not _is_finite(value):
             raise ValueError(f"{where} must be a finite number")
@@ -142,7 +142,7 @@ def _check_keys(expression: Mapping[str, Any], allowed: tuple[str, ...], where: 
         raise ValueError(f"{where}{str(unknown[0])[:60]!r} is not known here; there are {', '.join(allowed)}")
 
 
-def _schema() -> dict[str, Any]:
+def _filter_schema() -> dict[str, Any]:
     """Return the JSON Schema of filters: predicates, and groups of them."""
     field = {"type": "string", "minLength": 1, "maxLength": LONGEST_FIELD, "pattern": f"^{_FIELD.pattern}$"}
     text = {"type": "string", "maxLength": LONGEST_VALUE}
@@ -154,7 +154,7 @@ def _schema() -> dict[str, Any]:
         (("arrayContains", "arrayNotContains"), text, False),
     )
     predicates = [
-        _object(
+        _object_schema(
             {"field": field, "operator": {"enum": list(names)}, "value": value},
             {"caseSensitive": {"type": "boolean"}} if has_case else {},
         )
@@ -163,17 +163,20 @@ def _schema() -> dict[str, Any]:
     expressions = predicates
     for _ in range(DEEPEST):  # each level is written out, because groups may not nest deeper
         operands = {"type": "array", "minItems": 1, "maxItems": WIDEST, "items": {"anyOf": expressions}}
-        expressions = [*predicates, _object({"operator": {"enum": ["and", "or"]}, "operands": operands}, {})]
+        expressions = [
+            *predicates,
+            _object_schema({"operator": {"enum": ["and", "or"]}, "operands": operands}, {}),
+        ]
     return {
         "anyOf": expressions,
         "description": f"One predicate, or a group of filters under and / or; {MOST:,} predicates at most.",
     }
 
 
-def _object(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
     properties = {**required, **optional}
     schema = {"type": "object", "additionalProperties": False}
     return {**schema, "properties": properties, "required": list(required)}
 
 
-FilterExpression = Annotated[Filter, PlainValidator(parse_expression), WithJsonSchema(_schema())]
+FilterExpression = Annotated[Filter, PlainValidator(parse_expression), WithJsonSchema(_filter_schema())]

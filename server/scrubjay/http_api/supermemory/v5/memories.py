@@ -27,9 +27,9 @@ from scrubjay.models.requests import Query
 from scrubjay.models.results import Context, Linked
 from scrubjay.records.reviewing import is_derived
 
-NEAREST = 10  # default for the entries of each list of links
+NEAREST = 10  # default for the most entries in each list of links
 STEPS = 3  # how many older and newer versions to show
-MOST_IDS = 500  # of one request
+MOST_IDS = 500  # the most ids in one request
 _UNKNOWN = "No memory of this namespace has that id."
 
 route = Routes(ANSWERS)
@@ -168,13 +168,13 @@ def _related(
         return [_as_related(link, linked[link.id], sources.get(link.id)) for link in ranked[:limit]]
 
     return dict(
-        parents=nearest(link for link in context.parents if _is_version(link)),
-        children=nearest(link for link in context.children if _is_version(link)),
+        parents=nearest(link for link in context.parents if _is_near_version(link)),
+        children=nearest(link for link in context.children if _is_near_version(link)),
         siblings=nearest(context.related),
     )
 
 
-def _is_version(link: Linked) -> bool:
+def _is_near_version(link: Linked) -> bool:
     return link.relation == "updates" and abs(link.version) <= STEPS
 
 

@@ -30,7 +30,7 @@ from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.models.requests import about
 from scrubjay.models.results import Hit
 
-MOST_BUCKETS = 50  # of one request
+MOST_BUCKETS = 50  # the most buckets in one request
 MARKDOWN = "text/markdown"
 _UNKNOWN = "There is no such namespace."
 _BACKGROUND = "Background to the content; null removes it. It is stored and returned."
