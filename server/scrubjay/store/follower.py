@@ -34,8 +34,8 @@ class Follower:
         if store.is_writer or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):
             return False
         self._looked_at = now
-        before, text = store.note, await store.notes.read(INDEX)
-        note = before if text is None else parse_note(text, store.path)
+        text = await store.notes.read(INDEX)
+        before, note = store.note, store.note if text is None else parse_note(text, store.path)
         store.note = note
         many_versions = self._versions.get("passages", 0) > self._opened_at + REOPEN_AFTER
         if many_versions or note.generation != before.generation:
