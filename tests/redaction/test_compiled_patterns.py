@@ -54,7 +54,7 @@ def test_every_loaded_pattern_equals_the_compiled_one(sources: list[str], dump: 
         "data = sys.stdin.buffer.read(); size = int(data[:9]); patterns.load(data[9 : 9 + size])\n"
         "import json; sources = json.loads(data[9 + size :])\n"
         "for each in sources:\n"
-        "    assert each in patterns._numbers\n"
+        "    assert each in patterns._codes\n"
         "    known, made = patterns.pattern(each), re.compile(each)\n"
         "    assert known == made, each\n"  # compares their numbers and flags
         "    assert (known.groups, known.groupindex) == (made.groups, made.groupindex), each\n"
@@ -81,7 +81,7 @@ def test_a_dump_that_is_damaged_or_of_another_version_is_ignored(dump: bytes) ->
 def test_of_too_many_patterns_only_the_used_ones_are_kept(dump: bytes) -> None:
     code = (
         "patterns.load(sys.stdin.buffer.read()); patterns.MAX_BODY = 10_000\n"
-        "patterns.pattern('[a-z]+x'); few = patterns.dump(); patterns._numbers.clear(); patterns.load(few)\n"
+        "patterns.pattern('[a-z]+x'); few = patterns.dump(); patterns._codes.clear(); patterns.load(few)\n"
         "print(patterns.count())"
     )
     assert int(_in_another_process(code, dump)) == 1
