@@ -111,7 +111,9 @@ def to_table(
 
 def from_table(model: type[R], table: pa.Table) -> list[R]:
     """Return the rows of an Arrow table as models; columns not selected take the field's default."""
-    present = set(table.column_names)  # read once, because each access builds this list again: 7 us
+    present = set(
+        table.column_names
+    )  # read once, because each access builds this list again: 30 us for 40 columns
     decoders = [(name, kind[2]) for name, kind in _columns(model).items() if name in present]
     columns = []
     for name, decode in decoders:
