@@ -259,22 +259,29 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         passage = candidates.passages[at]
         return whole_turns.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
-    likely = pairs(candidates, total, ranked, by_record, text, gathered.parsed.numbers)
-    if gathered.parsed.language == "en" and any(pair.is_worth_reading for pair in likely):
-        # In a thread, because it takes milliseconds in which the loop can serve other clients.
-        likely = await asyncio.to_thread(with_readings, gathered.parsed, text, likely)
+    parsed = gathered.parsed
+    likely = pairs(candidates, total, ranked, by_record, text, parsed.numbers, parsed.weights.keys())
+    if parsed.language == "en":
+        likely = await with_readings(parsed, text, likely)
     return amend(candidates, total, likely)
 
 
-def with_readings(parsed: ParsedQuestion, text: Callable[[int], str], likely: Sequence[Pair]) -> list[Pair]:
-    """Let a model read the likeliest pairs, and change their odds; `text` returns a candidate's text."""
-    chosen = pairs_to_read(likely)
+async def with_readings(
+    parsed: ParsedQuestion, text: Callable[[int], str], likely: Sequence[Pair]
+) -> list[Pair]:
+    """Let a model read the likeliest pairs, and change their odds; `text` returns a candidate's text.
 
-    def read(pair: Pair) -> float:
+    Each pair has a thread of its own. Reading takes about 10 ms, in which the loop can serve other clients.
+    """
+
+    def read(pair: Pair) -> Pair:
         earlier, later = (excerpt(text(at), parsed.text, READ_LENGTH) for at in (pair.earlier, pair.later))
-        return log_odds(parsed.text, earlier, later)
+        return with_reading(pair, log_odds(parsed.text, earlier, later))
 
-    return [with_reading(pair, read(pair)) if pair in chosen else pair for pair in likely]
+    chosen = pairs_to_read(likely)
+    read_pairs = await asyncio.gather(*(asyncio.to_thread(read, pair) for pair in chosen))
+    readings = dict(zip(chosen, read_pairs, strict=True))
+    return [readings.get(pair, pair) for pair in likely]
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
