@@ -142,6 +142,25 @@ async def test_facts_about_other_matters_amend_nothing(shipped: Core, now: datet
     assert all(hit.amended_by is hit.contradicts is None for hit in hits)
 
 
+SIBLINGS = [  # facts that say the same of several things
+    (("The dev database listens on port 5431.", "The staging database listens on port 5433.",
+      "The production database listens on port 5432."), "port of the dev database"),
+    (("The endpoint /users returns 20 items per page.", "The endpoint /orders returns 50 items per page.",
+      "The endpoint /invoices returns 10 items per page."), "how many items per page does /users return?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("facts", "query"), SIBLINGS)
+async def test_a_later_fact_about_another_thing_does_not_amend_the_one_that_the_question_names(
+    shipped: Core, now: datetime, facts: tuple[str, ...], query: str
+):
+    for number, text in enumerate((*facts, "Lunch is at noon.", "The demo is on 5 May.")):
+        await noted(shipped, text, now - timedelta(days=20 - number))
+    await embedded(shipped)
+    first = (await search(shipped, query)).results[0]
+    assert (first.memory, first.amended_by) == (facts[0], None)
+
+
 CHANGED = [  # the later fact has few of the earlier one's words
     ("Rafe does all music himself.", "The music is written by Ottilie from now on.", "who writes the music?"),
     ("Files in the bucket expire after 90 days.", "Expiry in the bucket was lengthened to 400 days.",

@@ -7,7 +7,7 @@ of change in the later one, and by how well each fits the question; the weights 
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
@@ -21,6 +21,7 @@ from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
 from scrubjay.text import tables
 from scrubjay.text.likeness import is_same_matter
+from scrubjay.text.statements import Statement, statement
 from scrubjay.text.terms import compared_words
 
 MIXED = "mixed"  # the kind of a pair of a fact and a turn; other pairs have the kind of both records
@@ -48,6 +49,7 @@ SHOWN = {"memory": 1.5, "turn": 0.0, MIXED: 0.0}
 # the dev projects, 0.2 would miss 1 of the 22 facts that amend another, and 0 would miss 3.
 LACKS = 0.3
 SHARED = 0.1  # with a smaller share of rare words in common, two facts are about different things
+PLACES = (2, 3)  # so many words differ in two facts that say the same of two things
 AHEAD = 0.05  # the later record gets this lead, in ranking sum
 READ = 1_200  # only so many characters of a record are compared
 _WEEK = 7  # days
@@ -100,11 +102,13 @@ def pairs(
     vectors: Vectors,
     texts: Callable[[int], str],
     numbers: frozenset[str] = frozenset(),
+    asked: Collection[str] = (),
 ) -> list[Pair]:
     """Find pairs in which the later record may amend the earlier, ordered by the time of the earlier.
 
     `ranked` is best first; `texts` returns a candidate's text. `numbers` are the question's: if it asks for
-    build 41, it does not mean the later build 42.
+    build 41, it does not mean the later build 42. `asked` are all words of the question: if it asks for the
+    staging port, it does not mean the later production port.
     """
     parsed = cache(lambda at: Compared.of(texts(at)))
     likely = []
@@ -119,6 +123,8 @@ def pairs(
         if odds + max(weights["matter"], 0.0) < LIKELY[kind]:
             continue
         if any(number in parsed(older).weights and number not in parsed(newer).weights for number in numbers):
+            continue
+        if kind == "memory" and _names_only_the_earlier(asked, parsed(older), parsed(newer)):
             continue
         matter = kind == "memory" and is_same_matter(parsed(older).text, parsed(newer).text, cosine)
         odds += weights["matter"] * matter
@@ -248,6 +254,28 @@ def _is_other_matter(kind: str, values: Mapping[str, float]) -> bool:
     """
     lacks = not values["change"] and values["coverage_gain"] < -LACKS
     return kind == "memory" and (lacks or values["overlap"] < SHARED)
+
+
+def _names_only_the_earlier(asked: Collection[str], older: Compared, newer: Compared) -> bool:
+    """Return True if two facts say the same of two things, and the question names the earlier one's thing.
+
+    Such facts have the same form, and differ in the thing and in its value: "The staging database listens on
+    port 5433" and "The production database listens on port 5432".
+    """
+    named_only = [
+        any(word in one.weights and word not in other.weights for word in asked)
+        for one, other in ((older, newer), (newer, older))
+    ]
+    return named_only == [True, False] and _is_parallel(statement(older.text), statement(newer.text))
+
+
+def _is_parallel(one: Statement, other: Statement) -> bool:
+    if other.is_change or len(one.words) != len(other.words):
+        return False
+    if [word.role for word in one.words] != [word.role for word in other.words]:
+        return False
+    differing = sum(word.stem != also.stem for word, also in zip(one.words, other.words, strict=True))
+    return PLACES[0] <= differing <= PLACES[1] and differing < len(one.words)
 
 
 def _greatest_odds(weights: Mapping[str, float], values: Mapping[str, Floats]) -> Floats:
