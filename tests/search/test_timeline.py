@@ -112,6 +112,32 @@ async def test_an_empty_period_gives_no_results_and_is_named(week: Core) -> None
     assert (texts(hits), hits.period) == ([], "the session 5 sessions ago")
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("what happens on December 5?", ["The release is on 5 December."]),
+        ("what happened in August?", ["The outage of August 14 came from a full disk."]),
+        ("what is planned for 12 January?", ["The audit is on 12 January 2027."]),
+        ("what happened on December 6?", []),
+        ("what did we do on March 2?", ["set up the parser", "retry with jitter", "release it"]),
+    ],
+)
+async def test_an_empty_period_is_answered_by_the_facts_that_name_it(
+    week: Core, query: str, said: list[str]
+) -> None:
+    for text in (
+        "The release is on 5 December.",
+        "The outage of August 14 came from a full disk.",
+        "The audit is on 12 January 2027.",
+        "On March 2 the parser was new.",
+    ):
+        await fact(week, text)
+    await embedded(week)
+    hits = await asked(week, query)
+    assert texts(hits) == said
+    assert (hits.period is None) == (bool(said) and said[0] != "set up the parser")
+
+
 async def test_a_period_with_content_words_is_searched_first(week: Core) -> None:
     hits = await asked(week, "what did we decide about retry on Monday?")
     assert texts(hits)[0] == "retry with jitter" and hits.period == "2026-03-02"

@@ -26,7 +26,7 @@ from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import micros, moment
 from scrubjay.store.store import Store
-from scrubjay.text.dates import DAY, Period
+from scrubjay.text.dates import DAY, Period, periods
 from scrubjay.text.time_asked import EPOCH, Event, PastSessions, name_in_days, time_asked
 
 MOST = 12  # most hits, unless the request gives a number
@@ -52,12 +52,16 @@ class Span:
     Attributes:
         words: the other content words of the question; if there are any, they are the text of `question`.
         backwards: the period has no beginning, so the records nearest to its end come first.
+        named: the period as the question names it, if it has a beginning.
+        anywhere: the question without its period.
     """
 
     question: Question
     period: str
     words: tuple[str, ...]
     backwards: bool = False
+    named: Period | None = None
+    anywhere: Question | None = None
 
 
 async def span_asked(store: Store, question: Question) -> Span | None:
@@ -79,8 +83,10 @@ async def span_asked(store: Store, question: Question) -> Span | None:
         is_limited = not (asked.words and asked.when.after)
         return await _around_event(store, inside, asked.when, asked.words) if is_limited else None
     start, end = asked.when.start, asked.when.end
-    within = _within(inside, start, end)
-    return Span(within, name_in_days(start, end), asked.words, backwards=start <= EPOCH)
+    within, name = _within(inside, start, end), name_in_days(start, end)
+    if start <= EPOCH:
+        return Span(within, name, asked.words, backwards=True)
+    return Span(within, name, asked.words, named=asked.when, anywhere=question)
 
 
 async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
@@ -88,8 +94,11 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 
     If every session has a summary and no size is requested, the answer consists of the summaries. If the
     records do not all fit, those shown are spread over the sessions, summaries first. `left_out` counts the
-    others. `measure` returns the characters of a hit.
+    others. `measure` returns the characters of a hit. If the period has no records, the facts that name it
+    answer.
     """
+    question = span.question
+    period: str | None = span.period
     entries = await _entries(store, span.question)
     matching = [entry for entry in entries if entry.src in span.question.srcs]
     if request.top_k is None and request.max_tokens is None and _is_summarised(entries):
@@ -101,16 +110,43 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
         groups = _sessions_of(entries)
         chosen = _alternating(groups[-NEAREST:] if span.backwards else groups)
         shown = await _afforded(store, chosen[: 4 * limit], limit, room, measure)
+    if not (shown or span.named is None or span.anywhere is None) and "memory" in question.srcs:
+        question, period = replace(span.anywhere, srcs=("memory",)), None
+        matching = await _facts_that_name(store, question, span.named)
+        shown = await _afforded(store, matching, limit, room, measure)
     started_at = {entry.id: group[0].dated_at for group in _sessions_of(shown) for entry in group}
     shown.sort(key=lambda entry: started_at[entry.id] if entry.src == "summary" else entry.dated_at)
     if not shown:
         return no_hits(span.period)
     whole = {"top_k": len(shown), "max_tokens": max_tokens, "prev_turns": 0, "next_turns": 0}
     whole_request = request.model_copy(update=whole)
-    selector = Selector(store, whole_request, span.question, False, False, "strong", measure)
-    hits = await selector.select(await _same_score(store, span.question, shown))
-    left_out = len(matching) - sum(entry.src in span.question.srcs for entry in shown)
-    return hits.model_copy(update={"period": span.period, "left_out": left_out or None})
+    selector = Selector(store, whole_request, question, False, False, "strong", measure)
+    hits = await selector.select(await _same_score(store, question, shown))
+    left_out = len(matching) - sum(entry.src in question.srcs for entry in shown)
+    return hits.model_copy(update={"period": period, "left_out": left_out or None})
+
+
+async def _facts_that_name(store: Store, question: Question, asked: Period) -> list[PassageRow]:
+    """Find facts that name a time within a period, such as "The release is on 5 December"."""
+    (mentions,) = await search(store, question, by_words(store, question.text, NAMING))
+    zone = question.now.tzinfo
+    return [
+        passage
+        for passage, _ in mentions
+        if any(
+            _is_within(named, asked)
+            for named in periods(passage.text, moment(passage.dated_at).astimezone(zone))
+        )
+    ]
+
+
+def _is_within(named: Period, asked: Period) -> bool:
+    """Return True if a named time begins within a period; the year counts only if both name one."""
+    if not (named.any_year or asked.any_year):
+        return asked.start <= named.start < asked.end
+    last = asked.end - timedelta(microseconds=1)
+    days = [(day.month, day.day) for day in (asked.start, named.start, last)]
+    return days == sorted(days)
 
 
 def _is_summarised(entries: Sequence[PassageRow]) -> bool:
