@@ -44,6 +44,13 @@ async def test_a_known_fact_reports_which_details_it_keeps_and_how_to_change_the
     assert (await fact(core, said, tags=["sales"], updates=[known.id])).action == "updated"
 
 
+async def test_a_fact_that_has_already_expired_says_that_no_search_returns_it(core: Core):
+    late = await fact(core, "The freeze ends on 1 April.", expires_at="2025-04-01")
+    assert late.note.startswith("It expired on 2025-04-01 00:00 UTC, so no search returns it.")
+    again = await fact(core, "The freeze ends on 1 April.", expires_at="2026-04-01")
+    assert (again.action, again.note) == ("stored", None)
+
+
 async def test_a_fact_expires_at_read_time(core: Core):
     await fact(core, "The demo server is down.", expires_at="2026-03-05T13:00:00Z")
     assert texts(await search(core, "is the demo server down?")) == ["The demo server is down."]

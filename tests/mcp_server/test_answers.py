@@ -266,3 +266,13 @@ async def test_an_empty_answer_is_one_line_that_names_what_was_searched(
     spring = await shown(client, "search_memories", query=QUESTION, since="2025-03-01", until="2025-06-01")
     assert re.match(r"No memory answers this from .*2025-03-01.*2025-0[56]-\d\d.*\. Searched", spring)
     assert json.dumps(SCOPE) not in json.dumps(found)
+
+
+async def test_an_empty_answer_names_the_arguments_that_excluded_records(client: Client):
+    await _gateways(client)
+    limits = {"session_id": "unheard-of", "tags": ["owls"]}
+    text = await shown(client, "search_memories", query=QUESTION, options=limits)
+    assert text.endswith(
+        "Only records that fit session_id and tags were searched; leave session_id and tags out to search all."
+    )
+    assert "Only records" not in await shown(client, "search_memories", query="owls in the attic")

@@ -171,7 +171,7 @@ SAID = {  # tool -> arguments, and how the error begins
             {"scope": "a/b"},
             "scope = 'a/b': must be 1 to 100 letters (A to Z), digits or . _ : -, or * for every",
         ),
-        (WEIGHTS, "Weight_relevance, weight_importance and weight_recency are all 0"),
+        (WEIGHTS, "All of weight_relevance, weight_importance and weight_recency are 0"),
     ],
     "add_memory": [
         ({"content": None}, "content = None: must be text."),
@@ -202,6 +202,20 @@ async def test_the_error_says_what_is_allowed(engine: Engine, tool: str):
     for arguments, says in SAID[tool]:
         assert (await sentence(engine, tool, **{**NEEDED[tool], **arguments})).startswith(says)
     assert await nothing_written(engine)
+
+
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.name)
+async def test_an_argument_that_is_null_counts_as_left_out(engine: Engine, offer: Offer):
+    for name in offer.request.model_fields.keys() - NEEDED[offer.name].keys():
+        for arguments in ({name: None}, {"options": {name: None}}):
+            assert parse(offer.request, NEEDED[offer.name] | {name: None})
+            answer = await call(engine, offer.name, NEEDED[offer.name] | arguments)
+            assert not answer["isError"] or offer.name == "forget", answer  # there is no mem_1
+
+
+async def test_a_whole_number_may_be_written_with_a_decimal_point(engine: Engine):
+    found = parse(OFFERS[0].request, {"query": "zebra", "top_k": 3.0, "prev_turns": 0.0})
+    assert (found.top_k, found.prev_turns) == (3, 0)
 
 
 @pytest.mark.parametrize("tool", NEEDED)

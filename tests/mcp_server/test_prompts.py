@@ -128,6 +128,9 @@ async def test_what_cannot_be_answered_is_an_error_that_says_why(client: Client)
         ("recall", {"question": " "}, "question"),
         ("recall", {"question": "x" * 3_000}, "2,000"),
         ("standup", {"since": "the day of the owl"}, "since"),
+        ("distill", {"since": "the day of the owl"}, "since"),
+        ("remember", {"query": "We deploy on Fridays."}, "'query' is not an argument of the prompt remember"),
+        ("open", {"page": "today"}, "it has none"),
     ):
         with pytest.raises(MCPError) as caught:
             await client.get_prompt(name, arguments)

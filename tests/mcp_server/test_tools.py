@@ -335,6 +335,12 @@ async def test_forgotten_records_are_not_found(client: Client):
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
 
 
+async def test_a_query_that_matched_nothing_forgets_nothing_and_says_so(client: Client):
+    await call(client, "forget", query="zebra", dry_run=True)
+    done, text = await call(client, "forget", query="zebra")
+    assert done["ids"] == [] and text == "Nothing was forgotten: no fact or turn seems to be about that."
+
+
 async def test_a_store_failure_is_a_sentence_for_the_model_and_not_a_protocol_error(
     client: Client, engine: Engine, caplog
 ):

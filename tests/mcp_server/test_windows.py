@@ -118,9 +118,16 @@ async def test_an_explicit_budget_is_filled_with_single_turns_and_a_count_is_res
         await _session(client, f"s{n}", f"zebra note {n} " + "word " * 50)
     text = await shown(client, "search_memories", query="zebra note", max_tokens=1500)
     assert 1500 - 100 <= math.ceil(len(text) / 4) <= 1500 and "[next to it]" not in text
-    assert re.search(r"^\d+ more did not fit into 1500 tokens\.$", text, re.MULTILINE)
+    assert text.endswith("\nAt least 10 more did not fit into 1500 tokens.")
     counted, _ = await call(client, "search_memories", query="zebra note", top_k=3)
     assert len(counted["results"]) == 3 and "budget" not in counted["tokens"]
+
+
+async def test_hits_that_were_counted_and_do_not_fit_into_any_answer_are_named(client: Client):
+    for n in range(6):
+        await call(client, "add_memory", content=f"zebra {n} " + "grass " * 1_600)
+    text = await shown(client, "search_memories", query="zebra", top_k=6)
+    assert text.count(" fact mem_") == 4 and text.endswith("\n2 more did not fit into 10000 tokens.")
 
 
 async def test_the_text_gives_each_hit_its_window_in_time_order_and_begins_with_the_best(client: Client):

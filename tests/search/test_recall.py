@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from said import SCOPE, embedded, fact, search, texts, turn
 
 from scrubjay.engine.core import Core
+from scrubjay.models.fields import MAX_MEMORY
 from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import Hit, MemoryHits
 from scrubjay.search.hits import condensed
@@ -261,6 +262,12 @@ def test_an_excerpt_fits_its_limit_and_quotes_the_text(sentences: list[str], roo
     assert short.removesuffix("…").strip() in text
     if "The port is 8421." in sentences and room >= 20:
         assert "The port is 8421." in short
+
+
+def test_the_end_of_the_longest_fact_is_quoted_if_it_answers():
+    text = f"{'The crane was oiled again. ' * 368}The port is 8421."
+    assert MAX_MEMORY - 100 < len(text) <= MAX_MEMORY
+    assert excerpt(text, "which port?", 60) == "The port is 8421. …"
 
 
 def test_a_long_exchange_is_cut_to_the_matching_part_and_both_sides_stay():

@@ -44,6 +44,8 @@ from scrubjay.text.foreign import defused, one_line
 QUIET_SECONDS = 1.0  # a call reports nothing for so long, and later sends signs of life so far apart
 REPORT_SECONDS = 0.25  # the least time between two progress notifications
 REASONS = 10  # so many records that shaped a file are shown, unless the call gives a number
+# Arguments of a search that exclude records, so that a wrong value hides all of them.
+LIMITS = ("session_id", "tags", "partition_ids", "filters", "threshold", "as_of")
 PIECE = 3_000  # so many tokens of turns to distill are sent, unless the call gives a number
 
 Report = Callable[[int, int, str], Awaitable[None]]
@@ -186,7 +188,8 @@ def failure(sentence: str) -> dict[str, Any]:
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, _: Form) -> Answer:
-    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
+    limits = tuple(name for name in LIMITS if getattr(request, name))
+    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder, limits=limits)
     if request.search_mode == "undistilled":
         return await _undistilled(engine, request, by, frame)
     if request.path is not None:

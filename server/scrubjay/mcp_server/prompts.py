@@ -119,6 +119,10 @@ async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: C
 
 
 def _typed_argument(prompt: Prompt, arguments: dict[str, str]) -> str:
+    known = [prompt.argument.name] if prompt.argument else []
+    if unknown := sorted(arguments.keys() - known):
+        advice = f"it has {known[0]}" if known else "it has none"
+        raise InputError(f"{unknown[0][:80]!r} is not an argument of the prompt {prompt.name}; {advice}.")
     typed = arguments.get(prompt.argument.name, "").strip() if prompt.argument else ""
     if prompt.argument and prompt.argument.required and not typed:
         raise InputError(f"{prompt.argument.name} is missing: {prompt.argument.description}")
@@ -128,8 +132,16 @@ def _typed_argument(prompt: Prompt, arguments: dict[str, str]) -> str:
 
 
 async def _answer_of(engine: Engine, tool: str, **arguments: Any) -> str:
-    """Return the text of a tool's answer; an error is returned as text too."""
-    return str((await call(engine, tool, arguments))["content"][0]["text"])
+    """Return the text of a tool's answer.
+
+    Raises:
+        InputError: the tool answers with an error, which is no data for a model.
+    """
+    answer = await call(engine, tool, arguments)
+    text = str(answer["content"][0]["text"])
+    if answer["isError"]:
+        raise InputError(text)
+    return text
 
 
 async def _recall(engine: Engine, by: Caller, typed: str) -> str:

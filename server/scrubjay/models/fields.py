@@ -115,6 +115,11 @@ def _check_plain(key: str, value: Any, *, in_list: bool) -> None:
         raise ValueError(f"must have finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
 
 
+def _whole(value: Any) -> Any:
+    """Return 3 for 3.0, which is a whole number in JSON; some clients write every number so."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 _LABEL = f"^{SCOPE_NAME}$"
 _SCOPES = rf"^(\*|{SCOPE_NAME})$"
 _PARTITION = r"^mem_[a-z0-9_]{1,60}$"
@@ -133,7 +138,7 @@ Moment = Annotated[
 ]
 # An instant, or words that name a time, which `resolve` parses once `now` is known.
 When = Annotated[datetime | str, BeforeValidator(parse_when), WithJsonSchema({"type": "string"})]
-Count = Annotated[int, Strict()]
+Count = Annotated[int, Strict(), BeforeValidator(_whole)]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Flag = Annotated[bool, Strict()]
 Text = Annotated[str, AfterValidator(_no_nul), AfterValidator(_not_blank)]

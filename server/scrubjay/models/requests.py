@@ -136,7 +136,7 @@ class SearchMemories(Request):
     def _weights(self) -> Self:
         if sum(self.weights) == 0:
             weights = "weight_relevance, weight_importance and weight_recency"
-            raise ValueError(f"{weights} are all 0; make at least one of them positive")
+            raise ValueError(f"all of {weights} are 0; make at least one of them positive")
         return self
 
 
@@ -279,8 +279,8 @@ class Forget(Request):
     def _one_target(self) -> Self:
         given = [name for name in ("id", "content", "query") if getattr(self, name) is not None]
         if len(given) != 1:
-            names = " and ".join(given) or "none of them"
-            raise ValueError(f"give one of id, content and query; {names} is given")
+            names = f"{' and '.join(given)} are given" if given else "none of them is given"
+            raise ValueError(f"give one of id, content and query; {names}")
         return self
 
 
@@ -383,6 +383,22 @@ class CommitTexts(Request):
     commits: Annotated[list[CommitText], Field(min_length=1)]
 
 
+def _without_nulls(kind: type[Request], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Drop arguments that are null and whose default is another value.
+
+    Some clients send null for every argument that a model leaves out.
+    """
+    fields = kind.model_fields
+    return {
+        name: value
+        for name, value in arguments.items()
+        if value is not None
+        or name not in fields
+        or fields[name].is_required()
+        or fields[name].get_default(call_default_factory=True) is None
+    }
+
+
 def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
     """Make a request from a caller's arguments.
 
@@ -390,6 +406,6 @@ def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
         InputError: one sentence per mistake, each naming the field, the value and what to do.
     """
     try:
-        return kind.model_validate(arguments or {})
+        return kind.model_validate(_without_nulls(kind, arguments or {}))
     except ValidationError as error:
         raise InputError(sentences(kind.model_fields, error.errors(include_url=False))) from None

@@ -187,6 +187,9 @@ class DocumentPlace(Result):
     lines: tuple[int, int]
 
 
+MOST_LEFT_OUT = 10  # after so many hits that did not fit, no more are tried
+
+
 class MemoryHits(Result):
     """`confidence` says whether the hits are likely to hold the answer; with none there are no hits."""
 
@@ -196,7 +199,7 @@ class MemoryHits(Result):
     total: int
     timing: float  # ms
     tokens: Tokens
-    left_out: int | None = None  # hits that did not fit into the budget
+    left_out: int | None = None  # hits that did not fit into the budget; if MOST_LEFT_OUT, there may be more
     period: str | None = None  # the period that was searched, if limited
     document: DocumentPlace | None = None  # a document that may answer as well as the hits
     commits: list[Hit] = []  # commits that may answer as well, best first

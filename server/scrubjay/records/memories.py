@@ -207,8 +207,17 @@ def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envel
         action=action,
         version=memory.version,
         root_id=memory.root_id,
+        note=_expiry_note(memory, envelope.at),
         redacted=envelope.redacted,
     )
+
+
+def _expiry_note(memory: Memory, at: datetime) -> str | None:
+    """Return a note on a fact that has expired before it was saved: its year is probably wrong."""
+    if memory.expires_at is None or memory.expires_at > at:
+        return None
+    expired = f"It expired on {memory.expires_at:%Y-%m-%d %H:%M} UTC, so no search returns it."
+    return f"{expired} If that is a mistake, add it again with a later expires_at."
 
 
 async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import MOST_TOKENS, SearchMemories
-from scrubjay.models.results import Confidence, Hit, MemoryHits, Tokens
+from scrubjay.models.results import MOST_LEFT_OUT, Confidence, Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
 from scrubjay.search.hits import as_hit, condensed
 from scrubjay.search.relating import FOLLOWED, related
@@ -37,7 +37,6 @@ QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK = 70, 180
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of the lines above it
 LEAST_ROOM = 40  # tokens; if fewer are left, no related records are searched for
-MOST_LEFT_OUT = 10  # after so many hits that did not fit, no more are tried
 # Without a requested size, a hit is shown if its chance to be right is at least this much per token.
 # Chosen with `tests/bench/visible.py`, which measures the visible tokens and the answered questions.
 PAYS = 0.00007
