@@ -26,6 +26,14 @@ async def test_a_turn_recorded_twice_is_stored_once(core: Core):
     await only(core)
 
 
+async def test_one_side_that_is_private_does_not_lose_the_other(core: Core):
+    await turn(core, "a", user="<private>my salary</private>", assistant="The gate is closed.")
+    row = await only(core)
+    assert (row.user, row.assistant) == (None, "The gate is closed.")
+    with pytest.raises(InputError, match="user has no text that may be stored; <private> parts never are"):
+        await turn(core, "a", user=" <private>my salary</private> ")
+
+
 async def test_turns_without_a_number_take_the_next_one(core: Core):
     numbers = [(await turn(core, "a", user=f"question {n}")).turn for n in range(3)]
     assert numbers == [0, 1, 2]

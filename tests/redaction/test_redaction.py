@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from secret_samples import corpus
 
+from scrubjay.models.envelopes import redact_fields
 from scrubjay.redaction import redact as redaction
 from scrubjay.redaction import rules
 from scrubjay.redaction.redact import redact
@@ -451,6 +452,7 @@ NOT_SECRET = [
     "ssh_pass=$BUILD_PASSWORD sudo_pass=$BUILD_PASSWORD",
     "The signing password is in `mobile/android/release.properties` alone.",
     "APP_KEY=base64:VOTRE_CLE_ICI",
+    "webpack://acme/./src/auth/token.ts?6822 asks for the password, /css/login.css?20261128 does not",
     "mysql://root:tu_clave@localhost/bird_db and mysql://root:mot_de_passe@localhost/bird_db",
 ]
 
@@ -460,6 +462,92 @@ def test_any_word_is_replaced_in_the_position_of_a_password(place: str) -> None:
     for word in ("raspberry", "blooberry7"):
         cleaned, count = redact(place.format(word))
         assert word not in cleaned and count == 1
+
+
+TABLES = {  # by layout: a table whose last head and whose cells below it are given
+    "Markdown": "| user | {} |\n|---|---|\n| anna | {} |\n| ben | `{}` |",
+    "indented": "    | user | {} |\n    | anna | {} |\n    | ben | {} |",
+    "numbered rows": "|    | user | {} |\n|---:|:---|:---|\n|  0 | anna | {} |\n|  1 | ben | {} |",
+    "CSV": "user,{}\nanna,{}\nben,{}\n",
+    "quoted CSV": '"user","note","{}"\n"anna","old, but used","{}"\n"ben","new","{}"',
+    "semicolons": "user;{}\nanna;{}\nben;{}",
+    "tabs": "user\t{}\nanna\t{}\nben\t{}",
+    "psql": " user | {}\n------+------\n anna | {}\n ben  | {}\n(2 rows)",
+}
+CELLS = {  # by head
+    "api_key": ("kz81mq04xw77pd2h", "1b0c7a54-9e1f-4c0d-8a11-5d2f3e4a6b7c"),
+    "API Key": ("QX71PLM2ZK80WV3T", "kz81mq04xw77pd2h"),
+    "token": ("1b0c7a54-9e1f-4c0d-8a11-5d2f3e4a6b7c", MIXED),
+    "password": ("raspberry", "maple98"),
+    "Password (prod)": ("20481234", "maple98"),
+    "Kennwort": ("maple98", "raspberry"),
+    "PIN": ("4711", "480923"),
+}
+
+
+@pytest.mark.parametrize("layout", TABLES)
+@pytest.mark.parametrize("head", CELLS)
+def test_every_secret_below_a_head_that_names_secrets_is_replaced(head: str, layout: str) -> None:
+    clean, count = redact(TABLES[layout].format(head, *CELLS[head]))
+    assert count == 2 and not any(cell in clean for cell in CELLS[head])
+    assert "anna" in clean and "ben" in clean and head in clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| Provider | User | Password |\n|---|---|---|\n| LDAP | required | unsupported |",
+        "| Env | Username | Password |\n|---|---|---|\n| dev | $DB_USER | ${DB_PASS} |\n| new | any | their own |",
+        "| Test | Pass | Fail |\n|---|---|---|\n| unit | 220014 | 2 |\n| login | test_login42 | 0 |",
+        "suite,pass,fail\nunit,220014,2",
+        "The form has user, password, email.\nWhen it fails, retry, then stop.",
+        "const {user,password,role} = req.body\nconst {name,telephone,street} = req.query",
+        "| Secret | Used by |\n|---|---|\n| db-password-prod | billing-api |",
+        "| Token | Count |\n|---|---|\n| tokenizer2 | 4521 |",
+        "| Pin | Mode |\n|---|---|\n| 13 | out |\n| GPIO23 | in |",
+    ],
+)
+def test_a_table_that_only_speaks_of_secrets_is_unchanged(text: str) -> None:
+    assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"use {HEX[:32]} as the API key for the weather service", HEX[:32]),
+        (f"{HEX[:32]} is my api key", HEX[:32]),
+        (f"I pasted `{HEX[:32]}` as TWILIO_AUTH_TOKEN and get 401", HEX[:32]),
+        ("<tr><td>Password</td><td>Copper794zz</td></tr>", "Copper794zz"),
+        ("app.heroku.api.key=1b0c7a54-9e1f-4c0d-8a11-5d2f3e4a6b7c", "1b0c7a54"),
+        (f'gh secret set DEPLOY_KEY --body "{HEX[:40]}"', HEX[:40]),
+        ("printf 'raspberry' | docker secret create db_password -", "raspberry"),
+        ("Die PIN lautet 4711.", "4711"),
+        ("Das Root-Passwort vom Server lautet maple98", "maple98"),
+        ("Le mot de passe est maple98", "maple98"),
+        ("Benutzername: admin\nPasswort: raspberry", "raspberry"),
+        ("SSID: HomeNet\nPassword: raspberry", "raspberry"),
+    ],
+)
+def test_a_secret_is_replaced_where_people_say_or_type_it(text: str, secret: str) -> None:
+    clean, count = redact(text)
+    assert secret not in clean and count == 1
+
+
+def test_the_key_of_a_metadata_value_names_its_secret() -> None:
+    harmless = {"api_key_id": "billing-prod", "token": "none", "note": 'he said "yes"', "tags": ["a1", "b2"]}
+    secret = {"password": "maple4711", "client_secret": [MIXED]}
+    cleaned, count = redact_fields({"metadata": {**harmless, **secret}})
+    assert cleaned["metadata"] == {
+        **harmless,
+        "password": "[redacted:password]",
+        "client_secret": ["[redacted:secret]"],
+    }
+    assert count == 2
+
+
+def test_a_masked_key_is_unchanged() -> None:
+    text = f"OPENAI_API_KEY=sk-proj-{'*' * 40}4f2A is what the error shows of it."
+    assert redact(text) == (text, 0)
 
 
 @pytest.mark.parametrize("text", [*SAID, *NOT_SECRET])

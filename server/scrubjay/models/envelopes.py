@@ -7,6 +7,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.models.fields import Instant
@@ -28,6 +29,8 @@ Kind = Literal[
 
 # Only these fields, which hold free text, are redacted; ids, numbers, times and names of sessions are not.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()
+
+_SAID = "content user assistant text".split()  # a fact or a turn has at least one of these
 
 
 class Envelope(BaseModel):
@@ -112,10 +115,16 @@ def envelope(
     envelope_id: str | None = None,
     host: str | None = None,
 ) -> Envelope:
-    """Wrap a request in an envelope, with placeholders for secrets and, by default, a new id."""
+    """Wrap a request in an envelope, with placeholders for secrets and, by default, a new id.
+
+    Raises:
+        InputError: a fact or a turn has only private text.
+    """
     fields = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
     # `_storable` comes first, because the characters that it removes could split a secret.
     args, count = redact_fields(_storable(fields))
+    if kind in ("memory", "turn"):
+        args = _without_emptied(args)
     return Envelope(
         id=envelope_id or uuid4().hex,
         kind=kind,
@@ -128,19 +137,36 @@ def envelope(
     )
 
 
+def _without_emptied(args: dict[str, Any]) -> dict[str, Any]:
+    """Drop texts that redaction left empty, so that the other side of a turn is recorded.
+
+    Raises:
+        InputError: no text is left.
+    """
+    left = {
+        name: value
+        for name, value in args.items()
+        if name not in _PROSE or not isinstance(value, str) or value.strip()
+    }
+    said = [name for name in _SAID if name in args]
+    if said and not any(name in left for name in said):
+        raise InputError(f"{said[0]} has no text that may be stored; <private> parts never are.")
+    return left
+
+
 def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     """Replace the secrets in free text of these fields with placeholders, and count them."""
     total = 0
 
-    def clean(value: Any) -> Any:
+    def clean(value: Any, key: str = "") -> Any:
         nonlocal total
         if isinstance(value, str):
-            value, count = redact(value)
+            value, count = _redact_value(key, value) if key else redact(value)
             total += count
         elif isinstance(value, list | tuple):
-            return [clean(item) for item in value]
+            return [clean(item, key) for item in value]
         elif isinstance(value, dict):
-            return {key: clean(item) for key, item in value.items()}
+            return {key: clean(item, key) for key, item in value.items()}
         return value
 
     redacted: dict[str, Any] = {}
@@ -151,3 +177,12 @@ def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
         else:
             redacted[name] = clean(value) if name in _PROSE else value
     return redacted, total
+
+
+def _redact_value(key: str, value: str) -> tuple[str, int]:
+    """Redact the value of a key, which may name a secret: a `password` is one in itself."""
+    before, after = f'"{key}": "', '"'
+    text, count = redact(f"{before}{value}{after}")
+    if count and text.startswith(before) and text.endswith(after):
+        return text[len(before) : -len(after)], count
+    return redact(value)

@@ -9,7 +9,15 @@ from types import SimpleNamespace
 from scrubjay.redaction.cuts import Cuts, folded, positions
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
-from scrubjay.redaction.shapes import digits, is_jumbled, is_key, is_made_up, is_password, is_placeholder
+from scrubjay.redaction.shapes import (
+    CHECKS,
+    digits,
+    is_jumbled,
+    is_key,
+    is_made_up,
+    is_password,
+    is_placeholder,
+)
 
 MOST_HEADS = 400  # characters of the first line of a table
 
@@ -17,14 +25,17 @@ _CELLS = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}  # by separator
 
 
 class _Columns(SimpleNamespace):
-    """The columns of secrets in a table; `indexes` has pairs (index, True if the values must be keys)."""
+    """The columns of secrets in a table: `kinds` has the kind of each by its index.
+
+    It is `any` for passwords next to users, where any word is one, and else what the shape `head` says.
+    """
 
 
 class _Parent(SimpleNamespace):
     """A line that describes the lines below it."""
 
 
-_NO_COLUMNS = _Columns(indexes=[])
+_NO_COLUMNS = _Columns(kinds={})
 
 
 def without_codes(text: str) -> tuple[str, int]:
@@ -53,7 +64,7 @@ def without_cells(text: str) -> tuple[str, int]:
         columns, parent = _NO_COLUMNS, None
         for number in range(first_line, len(lines) if first_line >= next_line else first_line):
             line, next_line = lines[number], number + 1
-            spans = _secrets(line, columns) if columns.indexes else None
+            spans = _secrets(line, columns) if columns.kinds else None
             if spans is None:
                 columns = _columns(line) if number in naming_lines else _NO_COLUMNS
                 parent = parent if parent and _is_below(line, number, parent) else None
@@ -62,7 +73,7 @@ def without_cells(text: str) -> tuple[str, int]:
                     parent = _parent(line, number, is_manifest)
             for start, end in spans:
                 cuts.replace(starts[number] + start, starts[number] + end, "secret")
-            if not parent and not columns.indexes:
+            if not parent and not columns.kinds:
                 break
     return cuts.result()
 
@@ -71,12 +82,17 @@ def _columns(line: str) -> _Columns:
     """Return the columns of secrets that a line names, if it is the head of a table."""
     for separator in ("|", "\t", ";", ",", "  ") if len(line) <= MOST_HEADS else ():
         spans = _cells(line, separator) if separator in line else []
-        if len(spans) < 2 or not all(0 < end - start <= 40 for start, end in spans):
-            continue
-        heads = [(index, shape("head").match(line[start:end])) for index, (start, end) in enumerate(spans)]
-        columns = [(index, bool(head["vague"])) for index, head in heads if head]
-        if columns:
-            return _Columns(width=len(spans), separator=separator, indexes=columns)
+        heads = [line[start:end] for start, end in spans]
+        if len(heads) < 2 or not all(heads[1:]) or max(map(len, heads)) > 40:
+            continue  # the first head may be blank, above the numbers of rows
+        matches = {index: match for index, head in enumerate(heads) if (match := shape("head").match(head))}
+        kinds = {index: match.lastgroup or "key" for index, match in matches.items()}
+        if pattern(r"[{}=]|[,;] |\w\(").search(line):  # code or prose: the words below may be anything
+            kinds = {index: kind if kind == "vague" else "key" for index, kind in kinds.items()}
+        elif any(map(shape("head-of-users").match, heads)):
+            kinds = {index: "any" if kind in ("password", "pass") else kind for index, kind in kinds.items()}
+        if kinds:
+            return _Columns(width=len(spans), separator=separator, kinds=kinds)
     return _NO_COLUMNS
 
 
@@ -87,15 +103,34 @@ def _secrets(line: str, columns: _Columns) -> list[tuple[int, int]] | None:
     spans = _cells(line, columns.separator)
     if len(spans) != columns.width:
         return None
-    cells = [(spans[index], is_vague) for index, is_vague in columns.indexes]
-    return [(start, end) for (start, end), is_vague in cells if _is_secret(line[start:end], is_vague)]
+    cells = [(*spans[index], kind) for index, kind in columns.kinds.items()]
+    return [(start, end) for start, end, kind in cells if _is_secret_cell(line[start:end], kind)]
+
+
+def _is_secret_cell(value: str, kind: str) -> bool:
+    """Return True if a cell is a secret of the kind that the head of its column names."""
+    if kind == "pin" and value.isdigit():
+        return 4 <= len(value) <= 8
+    if _is_secret(value, kind == "vague"):
+        return True
+    if len(value) < 4 or " " in value or shape("no-cell").match(value):
+        return False
+    if kind == "key":
+        return bool(shape("uuid").fullmatch(value))
+    if kind == "any":
+        return CHECKS["set"](value)
+    if kind != "password" or is_placeholder(value):
+        return False
+    return len(value) >= 6 if value.isdigit() else digits(value) >= 2 and not shape("term").match(value)
 
 
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
     """Return the positions of the cells of a line, without quotes and blanks."""
     spans = []
-    cells = _CELLS.get(separator, f"(?:^|(?<={separator}))[^{separator}]*")
-    for cell in pattern(cells).finditer(line):
+    # blanks outside the bars of Markdown are no cells
+    searched = (len(line) - len(line.lstrip()), len(line.rstrip())) if separator == "|" else ()
+    cells = _CELLS.get(separator, f'(?:^|(?<={separator}))(?:"[^"]*"(?={separator}|\\s*\\Z)|[^{separator}]*)')
+    for cell in pattern(cells).finditer(line, *searched):
         stripped = cell.group().strip(" \t\"'`*()")
         start = cell.start() + cell.group().find(stripped)
         spans.append((start, start + len(stripped)))
