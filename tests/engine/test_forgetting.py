@@ -141,7 +141,7 @@ async def test_a_dry_run_by_id_forgets_nothing(core: Core):
     ("arguments", "says"),
     [
         ({}, "Give one of id, content and query; none of them is given."),
-        ({"id": "mem_1", "query": "zebra"}, "Give one of id, content and query; id and query is given."),
+        ({"id": "mem_1", "query": "zebra"}, "Give one of id, content and query; id and query are given."),
     ],
 )
 async def test_forget_takes_exactly_one_target(client: Client, arguments: dict, says: str):

@@ -120,6 +120,8 @@ async def test_a_filter_by_an_unknown_key_matches_nothing_and_is_reported(filled
     answer = await search(filled, filters={"AND": [{"key": "nope", "value": "x"}]})
     assert answer["results"] == [] and "'nope'" in answer["warnings"][0]
     assert "warnings" not in await search(filled, filters={"AND": [{"key": "team", "value": "nobody"}]})
+    body = {"q": "opens", "filters": {"AND": [{"key": "nope", "value": "x"}]}}
+    assert "'nope'" in (await filled.post("/v4/search", json=body)).json()["warnings"][0]
 
 
 async def test_a_search_stays_in_its_tags(filled: AsyncClient):

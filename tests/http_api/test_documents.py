@@ -282,6 +282,14 @@ async def test_a_list_of_version_4_is_filtered_by_path_and_takes_digits_as_texts
     assert [said(row["memoryEntries"]) for row in entries] == [[f"Text number {n}."] for n in (2, 1, 0)]
 
 
+async def test_the_same_text_under_another_filepath_is_another_document(v4: V4):
+    text = "The same words stand in two files."
+    first, second = [(await v4.add(text, filepath=path))["id"] for path in ("/a.md", "/b.md")]
+    assert first != second == (await v4.add(text, filepath="/b.md"))["id"]
+    assert (await v4.add(text))["id"] == first
+    assert {row["filepath"] for row in (await v4.documents())["rows"]} == {"/a.md", "/b.md"}
+
+
 async def test_a_list_of_version_5_contains_the_requested_fields(v5: V5):
     await v5.add("https://example.org/page")
     (plain,) = (await v5.documents())["rows"]
@@ -367,6 +375,23 @@ async def test_version_4_deletes_documents_by_tag_or_path(v4: V4):
     assert (await v4.document(other, "globex"))["content"] == "Four."
     for bad in ({}, {"ids": ["a"], "filepath": "/p"}, {"ids": ["x"] * 101}, {"containerTags": ["*"]}):
         assert "error" in await delete(400, **bad)
+
+
+async def test_version_4_deletes_a_folder_of_one_tag_alone(v4: V4):
+    for tag, path in ((TAG, "/p/1.md"), (TAG, "/q/2.md"), ("globex", "/p/3.md")):
+        await v4.add(f"Text at {path}.", tag, filepath=path)
+    body = {"containerTags": [TAG], "filepath": "/p/"}
+    assert (await v4.call("DELETE", "/v3/documents/bulk", json=body))["deletedCount"] == 1
+    rows = [*(await v4.documents())["rows"], *(await v4.documents("globex"))["rows"]]
+    assert [row["filepath"] for row in rows] == ["/q/2.md", "/p/3.md"]
+
+
+async def test_an_empty_content_or_tag_is_refused_and_not_ignored(v4: V4):
+    await v4.add(DEPLOYS, id="one")
+    assert "empty" in (await v4.change("one", content="", status=400))["error"][0]["message"]
+    await v4.add("A text without a tag.", "", status=400)
+    for path in ("/v3/search", "/v4/search"):
+        await v4.post(path, 400, q=DEPLOYS, containerTag="")
 
 
 async def test_version_4_accepts_the_id_of_a_memory_for_its_document_and_can_delete_it(v4: V4):

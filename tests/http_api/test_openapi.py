@@ -105,9 +105,21 @@ async def test_an_unsupported_verb_is_405_and_names_the_supported_ones(
     for verb, path in (("PUT", "/v4/search"), ("GET", "/v3/documents"), ("POST", "/api/v1/health")):
         answer = await http.request(verb, path)
         assert answer.status_code == 405
-        assert set(answer.headers["Allow"].split(", ")) == {
-            name.upper() for name in VERBS & document["paths"][path].keys()
-        }
+        verbs = {name.upper() for name in VERBS & document["paths"][path].keys()}
+        assert set(answer.headers["Allow"].split(", ")) == verbs | ({"HEAD"} if "GET" in verbs else set())
+    for path in ("/", "/health", "/openapi.json"):
+        answer = await http.put(path)
+        assert answer.headers["Allow"] == "GET, HEAD" and answer.json()["error"].endswith("use GET, HEAD.")
+
+
+async def test_head_is_answered_like_get(http: httpx2.AsyncClient):
+    for path, status in (
+        ("/health", 200),
+        ("/v3/settings", 200),
+        ("/v3/documents/x", 404),
+        ("/v4/search", 405),
+    ):
+        assert (await http.head(path)).status_code == (await http.get(path)).status_code == status
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/json; charset=utf-16"])

@@ -40,7 +40,7 @@ def test_names_of_tokens_are_never_reused(home: Home):
 
 def test_no_token_is_created_for_a_malformed_tag(home: Home):
     for tag in ("user", "*", "a b", ""):
-        with pytest.raises(InputError, match="containerTag"):
+        with pytest.raises(InputError, match="--tag = "):
             tokens.add(home, NOW, tag=tag)
         assert tokens.load(home) == ()
 

@@ -52,6 +52,14 @@ def test_a_conversation_that_branches_keeps_both_branches():
     assert transcript(two, [Message("user", "a"), Message("assistant", "other"), Message("user", "d")]) == two
 
 
+def test_an_answer_to_a_new_prompt_is_kept_although_an_earlier_answer_has_its_words():
+    text = transcript("", [Message("user", "a"), Message("assistant", "Done.")])
+    latest = [Message("user", "b"), Message("assistant", "Done.")]
+    text = transcript(text, latest)
+    assert text.split("\n\n") == ["user: a", "assistant: Done.", "user: b", "assistant: Done."]
+    assert transcript(text, latest) == text
+
+
 def test_two_prompts_before_one_answer_are_one_turn():
     (turn,) = exchanges(
         [Message("user", "a"), Message("user", "b"), Message("assistant", "c"), Message("assistant", "d")]

@@ -140,7 +140,9 @@ class Door:
             await _refuse(request, http_error, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
-        work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
+        # The application answers HEAD as GET; uvicorn leaves the body out.
+        inner = {**scope, "method": "GET"} if request.method == "HEAD" else scope
+        work = asyncio.ensure_future(self._app(inner, body.receive, answer.send))
         work.add_done_callback(lambda _: body.forget())
         work.add_done_callback(lambda _: large_json_lock.close())
         # A client that reads its answer slowly does not hold a slot: the work is done by then.

@@ -87,5 +87,5 @@ def _caller(request: Request) -> Caller:
     if name == USER_SCOPE and permissions.tag is None:
         scope = USER_SCOPE
     else:
-        scope = permissions.scope_of(name) or DEFAULT_TAG
+        scope = permissions.scope_of(name, "scope") or DEFAULT_TAG
     return Caller(scope=scope, confined=permissions.tag is not None, read_only=permissions.read_only)

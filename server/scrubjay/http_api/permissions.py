@@ -60,8 +60,10 @@ class Permissions:
         """Return True if the caller may see records of this scope; other records look like unknown ids."""
         return scope not in RESERVED and self.tag in (None, scope)
 
-    def scope_of(self, tag: str | None) -> str | None:
+    def scope_of(self, tag: str | None, field: str = "containerTag") -> str | None:
         """Return the scope that a tag names; without a tag, return the token's scope, which may be None.
+
+        `field` is the name that the client knows the tag by.
 
         Raises:
             InputError: the tag is not a valid name of a scope.
@@ -70,10 +72,10 @@ class Permissions:
         if tag is None:
             return self.tag
         if tag in RESERVED:
-            raise InputError(f"containerTag = {tag!r} is reserved and not open over HTTP. Name another tag.")
+            raise InputError(f"{field} = {tag!r} is reserved and not open over HTTP. Name another tag.")
         if not is_scope(tag):
             raise InputError(
-                f"containerTag = {tag[:80]!r} must be 1 to 100 letters (A to Z), digits or . _ : -; "
+                f"{field} = {tag[:80]!r} must be 1 to 100 letters (A to Z), digits or . _ : -; "
                 "name another tag."
             )
         if self.tag not in (None, tag):

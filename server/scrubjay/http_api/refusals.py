@@ -18,14 +18,23 @@ from starlette.routing import BaseRoute, Match, Route
 
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.http_api.permissions import Forbidden
+from scrubjay.models.input_errors import mistake
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
 HEBB = "/api/"  # the prefix of Hebb Mind's routes
 NAMESPACES = "/ns/"  # the prefix of version 5 of supermemory
+_ABSENT = "absent"  # the name of every route that only says why it is not here
 # What may follow a namespace in a path.
 _RESOURCES = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
+# What the framework says -> the sentence for the client.
+_SENTENCES = {
+    "Not Found": "Nothing is at this path. GET / says what this server answers.",
+    "There was an error parsing the body": "The body must be JSON in UTF-8, without deep nesting.",
+    "Missing boundary in multipart.": "The Content-Type of this form has no boundary. Leave this header to "
+    "your HTTP library, which sets it for a form with a file.",
+}
 
 
 def add_error_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
@@ -42,14 +51,17 @@ def add_error_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
             return refusal(request, 400, sentence)
         if error.status_code == 405:
             verbs = ", ".join(_verbs(request, routes)) or "nothing"
-            sentence = f"{request.method} does nothing here; {verbs} does."
+            sentence = f"{request.method} does nothing here; use {verbs}."
             return refusal(request, 405, sentence, {"Allow": verbs})
-        return refusal(request, error.status_code, str(error.detail), error.headers)
+        sentence = _SENTENCES.get(error.detail, error.detail)
+        return refusal(request, error.status_code, sentence, error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def _on_invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
         if request.url.path.startswith(HEBB):
-            mistakes = [{key: item[key] for key in ("type", "loc", "msg")} for item in error.errors()]
+            mistakes = [
+                {"type": item["type"], "loc": item["loc"], "msg": _mistake(item)} for item in error.errors()
+            ]
             return JSONResponse({"detail": mistakes}, 422)
         problems = [_problem(mistake) for mistake in error.errors()]
         return JSONResponse({"success": False, "error": problems}, 400)
@@ -88,17 +100,25 @@ def status_of(error: ScrubjayError) -> int:
 
 def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
     """Return the verbs that a path accepts; the router itself only uses the first route that matches."""
-    candidates = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    candidates = [route for route in routes if isinstance(route, Route) and route.name != _ABSENT]
     paths = {route.path for route in candidates if route.matches(request.scope)[0] is not Match.NONE}
     # /documents/list also matches /documents/{id}.
     closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)
-    return sorted({verb for route in candidates if route.path == closest for verb in route.methods or ()})
+    verbs = {verb for route in candidates if route.path == closest for verb in route.methods or ()}
+    return sorted(verbs | {"HEAD"} if "GET" in verbs else verbs)
 
 
 def _problem(error: Any) -> dict[str, Any]:
-    path = list(error["loc"][1:])  # without the first part, which is body, query or path
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return {"message": f"{'.'.join(map(str, path)) or 'the body'}: {message}", "path": path}
+    # Without the first part, which is body, query or path. In JSON with an error, the second is its place.
+    path = [] if error["type"] == "json_invalid" else list(error["loc"][1:])
+    return {"message": f"{'.'.join(map(str, path)) or 'the body'}: {_mistake(error)}", "path": path}
+
+
+def _mistake(error: Any) -> str:
+    if isinstance(error.get("input"), bytes):  # the body, which was not read as JSON
+        return "is not sent as JSON; send it with the header Content-Type: application/json"
+    place = f", at character {error['loc'][-1]}" if error["type"] == "json_invalid" else ""
+    return mistake(error) + place
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
@@ -123,6 +143,6 @@ def absent(reasons: Mapping[str, str]) -> APIRouter:
 
 
 def _add_404(router: APIRouter, verbs: list[str], path: str, sentence: str) -> None:
-    @router.api_route(path, methods=verbs)
+    @router.api_route(path, methods=verbs, name=_ABSENT)
     async def nothing_here(request: Request) -> JSONResponse:
         return refusal(request, 404, sentence)

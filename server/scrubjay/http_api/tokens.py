@@ -90,7 +90,7 @@ def add(
         raise InputError(
             f"--name {name[:80]!r} must be 1 to 100 letters (A to Z), digits or . _ : -; choose another."
         )
-    Permissions().write_scope(tag)  # refuses a malformed tag
+    Permissions().scope_of(tag, "--tag")  # refuses a malformed tag
     key = f"sm_{secrets.token_urlsafe(32)}"
     with _lock(home):
         tokens = load(home)

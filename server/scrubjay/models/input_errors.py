@@ -23,6 +23,12 @@ _RULES = {
     "list_type": "must be a list",
     "dict_type": "must be an object of names and values",
     "model_type": "must be an object of names and values",
+    "model_attributes_type": "must be an object of names and values",
+    "int_parsing": "must be a whole number",
+    "json_invalid": "must be JSON ({error})",
+    "too_short": "must have {min_length:,} or more items",
+    "extra_forbidden": "is not a field here",
+    "missing": "is missing; give it",
     "greater_than_equal": "must be at least {ge:,}",
     "less_than_equal": "must be at most {le:,}",
     "literal_error": "must be {expected}",
@@ -37,7 +43,7 @@ def sentences(arguments: Mapping[str, FieldInfo], problems: Iterable[Mapping[str
 
 
 def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str:
-    kind, value, context = problem["type"], problem.get("input"), problem.get("ctx", {})
+    kind, value = problem["type"], problem.get("input")
     options = _field_names(arguments.get(str(problem["loc"][0]))) if problem["loc"] else None
     if options and len(problem["loc"]) > 1:
         name, *rest = problem["loc"]
@@ -50,16 +56,22 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
     if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):
         name = _quote(problem["loc"][0] if problem["loc"] else value)
         return f"{name} is not an argument here; known arguments: {', '.join(arguments)}."
-    if kind == "missing":
-        return f"{field} is missing; give it."
-    if kind in _LENGTH_UNITS:
-        unit = "characters" if isinstance(value, str) else _LENGTH_UNITS[kind]
-        length, most = len(value or ""), context["max_length"]
-        return f"{field} has {length:,} {unit}; at most {most:,} are allowed, so shorten or split it."
-    rule = _rule(kind, context) or problem["msg"].removeprefix("Value error, ").removesuffix(".")
+    rule = mistake(problem)
+    if kind == "missing" or kind in _LENGTH_UNITS:
+        return f"{field} {rule}."
     if not field:  # the problem concerns the whole request
         return f"{rule[:1].upper()}{rule[1:]}."
     return f"{field} = {_quote(value)}: {rule}."
+
+
+def mistake(problem: Mapping[str, Any]) -> str:
+    """Return what is wrong with a value and what is allowed, without the value and its name."""
+    kind, value, context = problem["type"], problem.get("input"), problem.get("ctx", {})
+    if kind in _LENGTH_UNITS:
+        unit = "characters" if isinstance(value, str) else _LENGTH_UNITS[kind]
+        length, most = len(value or ""), context["max_length"]
+        return f"has {length:,} {unit}; at most {most:,} are allowed, so shorten or split it"
+    return _rule(kind, context) or problem["msg"].removeprefix("Value error, ").removesuffix(".")
 
 
 def _field_names(field: FieldInfo | None) -> Iterable[str]:
@@ -75,8 +87,8 @@ def _argument(place: tuple[int | str, ...]) -> str:
 
 
 def _rule(kind: str, context: Mapping[str, Any]) -> str:
-    if kind == "string_pattern_mismatch":
-        return f"must be {PATTERNS[context['pattern']]}"
+    if kind == "string_pattern_mismatch" and (described := PATTERNS.get(context["pattern"])):
+        return f"must be {described}"
     whole_numbers = {
         name: int(bound) for name, bound in context.items() if isinstance(bound, float) and bound % 1 == 0
     }

@@ -46,17 +46,20 @@ def transcript(text: str, messages: Iterable[Message]) -> str:
 
     A message is new unless the text has it after the message before it. So a client may send the whole
     conversation, its last part, or a single message: only what is new is added, and a repeated call adds
-    nothing.
+    nothing. Whatever follows a new message of the user is new as well, even if it is "Done." once more.
 
     >>> transcript("user: hi", [Message("user", "hi"), Message("assistant", "hello")])
     'user: hi\\n\\nassistant: hello'
     """
-    at = 0
+    at, is_all_new = 0, False
     added: list[str] = []
-    for block in filter(None, map(_block, messages)):
-        start = _find(text, block, at)
+    for message in messages:
+        if not (block := _block(message)):
+            continue
+        start = None if is_all_new else _find(text, block, at)
         if start is None:
             added.append(block)
+            is_all_new |= message.role == "user"  # other messages are often sent again in another form
         else:
             at = start + len(block)
     return GAP.join(filter(None, (text, *added)))

@@ -161,12 +161,13 @@ class Documents(Verb):
                 # The document got this custom_id later.
                 return await stored_document(self._store, named[0].id), named[0].id
             return old, document_id
-        digest = content_hash(sent.args.get("content") or "")
-        # The document whose id comes from this content may have other content by now.
+        digest, place = content_hash(sent.args.get("content") or ""), text.filepath
+        # The document whose id comes from this content may have other content by now, or another filepath.
         for attempt in range(1, 1_000):
-            if old is None or old.content_hash == digest:
+            if old is None or (old.content_hash == digest and (not place or old.filepath in (None, place))):
                 break
-            document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
+            parts = (digest, str(attempt), *filter(None, [place]))
+            document_id = derived_id("doc", sent.scope, "content", *parts)
             old = await stored_document(self._store, document_id)
         return old, document_id
 

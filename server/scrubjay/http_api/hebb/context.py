@@ -55,7 +55,7 @@ async def _context(
     scope: Annotated[str | None, Query(description=_SCOPE)] = None,
 ) -> HebbContext:
     name = scope if scope is not None else header
-    context.permissions.scope_of(name)  # even a route that ignores the scope refuses a wrong one
+    context.permissions.scope_of(name, "scope")  # even a route that ignores the scope refuses a wrong one
     return HebbContext(**vars(context), scope=name)
 
 

@@ -3,9 +3,11 @@
 import json
 from typing import Annotated, Any, ClassVar, Literal
 
+from fastapi import UploadFile
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
@@ -78,6 +80,8 @@ class Form(BaseModel):
     """A form: an empty optional field counts as not sent, and objects may be sent as JSON text."""
 
     objects: ClassVar[tuple[str, ...]] = ("metadata", "group", "filterByMetadata")
+    # Ignoring an empty one would leave a text unchanged, or store it under the tag of other clients.
+    never_empty: ClassVar[frozenset[str]] = frozenset({"content", "containerTag"})
 
     @model_validator(mode="before")
     @classmethod
@@ -85,7 +89,8 @@ class Form(BaseModel):
         if not isinstance(values, dict):
             return values
         required = {field.alias for field in cls.model_fields.values() if field.is_required()}
-        sent = {name: value for name, value in values.items() if value != "" or name in required}
+        kept = required | cls.never_empty
+        sent = {name: value for name, value in values.items() if value != "" or name in kept}
         return {name: _as_object(value) if name in cls.objects else value for name, value in sent.items()}
 
     @classmethod
@@ -93,7 +98,7 @@ class Form(BaseModel):
         schema = handler(core_schema)
         form = handler.resolve_ref_schema(schema)
         for name, field in form["properties"].items():
-            if name not in form.get("required", ()):
+            if name not in cls.never_empty.union(form.get("required", ())):
                 field["anyOf"] = [*field.get("anyOf", ()), {"type": "string", "maxLength": 0}]
             if name in cls.objects:
                 field["anyOf"].append({"type": "string", "contentMediaType": "application/json"})
@@ -109,6 +114,13 @@ def _check_flat(group: dict[str, Any]) -> dict[str, Any]:
     return group
 
 
+def _check_file(value: Any) -> Any:
+    if isinstance(value, str):
+        raise ValueError("must be a file, and is a text; with curl, write -F file=@PATH")
+    return value
+
+
+File = Annotated[UploadFile, BeforeValidator(_check_file)]
 Background = Annotated[str, Field(max_length=LONGEST_CONTEXT)]
 Content = Annotated[
     Text,

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from fastapi import UploadFile
+from fastapi import Depends, Request, UploadFile
 
 from scrubjay.engine.verbs.documents import DocumentState, document_in
 from scrubjay.errors import InputError, NotFound
@@ -80,6 +80,20 @@ async def change_document(
     """Change these fields of a document, named as in `DocumentText`; new content replaces its text."""
     await _store_background(context, document.scope, body)
     return as_ref(await context.core.documents.change(document, values, source=SOURCE))
+
+
+async def check_one_file(request: Request) -> None:
+    """Refuse a form with several files, because only the last one would be read.
+
+    Raises:
+        InputError: the form has several files.
+    """
+    files = (await request.form()).getlist("file")
+    if len(files) > 1:
+        raise InputError(f"file: {len(files)} files are sent, and a document has one. Send each by itself.")
+
+
+ONE_FILE = Depends(check_one_file)
 
 
 async def read_upload(

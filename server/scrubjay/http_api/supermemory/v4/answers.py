@@ -62,8 +62,9 @@ ChunkResult Result+ chunk:str
 ChatResult src:'chat' threadId:str sessionId:str turn:int role:str ts:time id:str memory:str similarity:share
     metadata:object|null updatedAt:time version:int rootMemoryId:null
     -- One message; `threadId` and `sessionId` are the same. Its id stands for its turn in every request.
-Results results:[MemoryResult|ChunkResult|ChatResult] timing:float total:amount
+Results results:[MemoryResult|ChunkResult|ChatResult] timing:float total:amount warnings?:[str]
     -- Most similar first. `timing` is in milliseconds, `total` the number of results.
+    `warnings` name the metadata keys of a filter that no record has.
 Profile static?:[str] dynamic?:[str] buckets?:{[str]}
     -- Lasting facts, the most important first; recent ones, the newest first; the best for each bucket.
 ProfileAnswer profile:Profile searchResults?:Results

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import Body, Form, Path, Query, Response, UploadFile
+from fastapi import Body, Form, Path, Query, Response
 from pydantic import Field, ValidationError
 
 from scrubjay.errors import InputError, NotFound
@@ -72,7 +72,7 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
 
     def tag(self) -> str | None:
         """Return the only tag; raises InputError if the body names several."""
-        single = [self.container_tag] if self.container_tag else []
+        single = [] if self.container_tag is None else [self.container_tag]
         return one_tag(list(dict.fromkeys([*single, *(self.container_tags or ())])), "a document")
 
 
@@ -85,7 +85,7 @@ class ChangedDocument(DocumentFields):
 
 
 class Upload(DocumentFields, fields.FileHints):
-    file: UploadFile
+    file: fields.File
 
 
 class Batch(DocumentFields):
@@ -108,7 +108,7 @@ class Batch(DocumentFields):
 
 
 class BulkDelete(Body4):
-    """Which documents to delete: one of the three fields."""
+    """Which documents to delete: by `ids`, or by tags, path or both."""
 
     ids: list[str] | None = about("Ids or custom ids.", min_length=1, max_length=MOST_IDS)
     container_tags: TagList | None = about("Every document of these tags.")
@@ -127,7 +127,7 @@ class Listing(Paged):
     include_content: Flag = False
 
 
-@route("POST /v3/documents/file", "Upload a file", "Accepted")
+@route("POST /v3/documents/file", "Upload a file", "Accepted", dependencies=[resources.ONE_FILE])
 async def upload(context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Answer:
     """Read a file of at most 50 MB and add its text; the file itself is not stored.
 
@@ -267,10 +267,9 @@ async def add_batch(context: Context, body: Batch) -> Answer:
 )
 async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     """Hide documents and the memories learned from them from every search, as deleting one does."""
-    fields_given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
-    if len(fields_given) != 1:
-        problem = f"{' and '.join(fields_given)} are given." if fields_given else "nothing is given."
-        raise InputError(f"Give one of ids, containerTags and filepath; {problem}")
+    if bool(body.ids) == bool(body.container_tags or body.filepath):
+        problem = "ids are given with one of the others." if body.ids else "nothing is given."
+        raise InputError(f"Give ids, or containerTags, filepath or both; {problem}")
     if body.ids is not None:
         count, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
         return dict(success=not errors, deletedCount=count, **({"errors": errors} if errors else {}))

@@ -26,6 +26,7 @@ from scrubjay.http_api.supermemory.v4.results import (
     results,
 )
 from scrubjay.models.fields import Count, Flag, Real, Text
+from scrubjay.models.filters import Filter
 from scrubjay.models.requests import Query, SearchDocuments, about
 from scrubjay.models.results import DocumentHit
 
@@ -114,7 +115,7 @@ class MemorySearch(Tagged, AsksForChats):
 async def search_documents(context: Context, body: Search) -> Answer:
     """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
-    single = [body.container_tag] if body.container_tag else []
+    single = [] if body.container_tag is None else [body.container_tag]
     scopes = await context.scopes([*single, *(body.container_tags or ())])
     entries: list[Answer] = []
     if body.sources.docs and scopes:
@@ -130,14 +131,7 @@ async def search_documents(context: Context, body: Search) -> Answer:
         ]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
     answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds_since(started))
-    if not entries and body.filters is not None:
-        unused_keys = await context.core.counts.unused_keys(body.filters, scopes)
-        if unused_keys:
-            answer["warnings"] = [
-                f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
-                for key in unused_keys
-            ]
-    return answer
+    return answer | ({} if entries else await _unused_keys(context, body.filters, scopes))
 
 
 @route("POST /v4/search", "Search memories", "Results")
@@ -166,8 +160,20 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
         forgotten=include.forgotten_memories,
         chunks=include.chunks,
     )
-    matches = await find_matches(context, query, await context.scopes(body.tags))
-    return results(matches, body.q, include, sources, started, body.limit)
+    scopes = await context.scopes(body.tags)
+    matches = await find_matches(context, query, scopes)
+    answer = results(matches, body.q, include, sources, started, body.limit)
+    return answer | ({} if matches else await _unused_keys(context, body.filters, scopes))
+
+
+async def _unused_keys(context: RequestContext, filters: Filter | None, scopes: Sequence[str]) -> Answer:
+    """Return `{"warnings": [...]}` for the metadata keys of a filter that no record has, or {}."""
+    keys = [] if filters is None else await context.core.counts.unused_keys(filters, scopes)
+    warnings = [
+        f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
+        for key in keys
+    ]
+    return {"warnings": warnings} if warnings else {}
 
 
 async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:

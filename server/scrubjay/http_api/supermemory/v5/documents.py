@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import Form, Path, Query, UploadFile
+from fastapi import Form, Path, Query
 from pydantic import Field
 
 from scrubjay.engine.verbs.documents import Status
@@ -67,11 +67,11 @@ class Change(fields.Described, fields.Handled, Body5):
 
 
 class Upload(fields.Form, fields.Described, fields.Handled, fields.FileHints, Body5):
-    file: UploadFile
+    file: fields.File
 
 
 class Reupload(fields.Form, fields.Described, fields.Handled, fields.FileHints, Body5):
-    file: UploadFile | None = None
+    file: fields.File | None = None
 
 
 class Deletion(Body5):
@@ -95,7 +95,7 @@ class Counting(Body5):
     ids: Annotated[list[GivenId], Field(min_length=1, max_length=100)]
 
 
-@route("POST /ns/{namespace}/document/file", "Upload a file", "Ref")
+@route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
 async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
     """Read a file of at most 50 MB and add its text; the file itself is not stored.
 

@@ -1,0 +1,64 @@
+"""A refusal says in plain words what is wrong with a request, and names the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+SEARCH, FILE = "/v4/search", "/v3/documents/file"
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "body", "words"),
+    [
+        (SEARCH, FORM, b'{"q": "owls"}', "Content-Type: application/json"),
+        (SEARCH, "text/plain", b'{"q": "owls"}', "Content-Type: application/json"),
+        ("/ns/jay/search", FORM, b'{"query": "owls"}', "Content-Type: application/json"),
+        ("/api/v1/search", FORM, b'{"query": "owls"}', "Content-Type: application/json"),
+        (SEARCH, JSON, b'{"q": "owls",}', "the body: must be JSON ("),
+        (SEARCH, JSON, b'{"q": "owls",}', "at character 13"),
+        (SEARCH, JSON, b"[1]", "the body: must be an object"),
+        (SEARCH, JSON, b'{"q": "ow\xffls"}', "JSON in UTF-8"),
+        (SEARCH, JSON, b'{"q": 5}', "q: must be text"),
+        (SEARCH, JSON, b'{"q": "owls", "limit": 0}', "limit: must be at least 1"),
+        (SEARCH, JSON, b"{}", "q: is missing; give it"),
+        ("/v4/memories", JSON, b'{"memories": []}', "memories: must have 1 or more items"),
+        ("/v4/memories", JSON, b'{"memories": [{"content": "' + b"x" * 10_001 + b'"}]}', "10,001 characters"),
+        ("/ns/jay/search", JSON, b'{"query": "owls", "limits": 1}', "limits: is not a field here"),
+        ("/api/v1/memories", JSON, b'{"content": "owls", "tags": ["a,b"]}', "letters (A to Z), digits"),
+        (FILE, "multipart/form-data", b"owls", "has no boundary"),
+        ("/api/v1/search?scope=a+b", JSON, b'{"query": "owls"}', "scope = 'a b' must be"),
+        ("/mcp?scope=*", JSON, b"{}", "scope = '*' is reserved"),
+        ("/v3/owls", JSON, b"{}", "Nothing is at this path"),
+    ],
+)
+async def test_a_mistake_is_told_in_plain_words(
+    http: httpx2.AsyncClient, path: str, kind: str, body: bytes, words: str
+):
+    answer = await http.post(path, content=body, headers={"Content-Type": kind})
+    assert 400 <= answer.status_code < 500 and words in told(answer.json())
+
+
+async def test_a_name_in_place_of_a_file_is_told(http: httpx2.AsyncClient):
+    answer = await http.post(FILE, files={"file": (None, "notes.md")})
+    assert answer.status_code == 400 and "file: must be a file" in told(answer.json())
+
+
+@pytest.mark.parametrize("path", [FILE, "/ns/jay/document/file"])
+async def test_several_files_in_one_form_are_refused(http: httpx2.AsyncClient, path: str):
+    files = [("file", ("a.md", b"The first file.")), ("file", ("b.md", b"The second file."))]
+    answer = await http.post(path, files=files)
+    assert answer.status_code == 400 and "2 files are sent" in told(answer.json())
+    assert (await http.post(path, files=files[:1])).status_code == 200
+
+
+def told(refusal: dict[str, Any]) -> str:
+    """All sentences of a refusal."""
+    mistakes = refusal.get("detail") or refusal["error"]
+    if isinstance(mistakes, str):
+        return mistakes
+    return " ".join(str(each.get("message") or each["msg"]) for each in mistakes)
