@@ -135,8 +135,10 @@ def _payload(stdin):
 
 
 def _parsed(raw):
+    """Return the JSON in the bytes, in which some may not be UTF-8; None if they are not JSON."""
     try:
-        return json.loads(raw, parse_int=float)  # parsing a huge integer is quadratic
+        text = raw.decode(json.detect_encoding(raw), "replace")
+        return json.loads(text, parse_int=float)  # parsing a huge integer is quadratic
     except (ValueError, RecursionError):
         return None
 

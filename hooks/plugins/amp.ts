@@ -1,9 +1,9 @@
 // @ts-nocheck
 // Scrubjay in Amp (not verified there): hands what was said to `scrubjay-hook`, and shows what that recalls.
-// It never waits longer than PATIENCE_MS, needs no package, and a failure of its own is nobody else's.
+// It never waits longer than PATIENCE_MS, needs no package, and its failures never reach the host.
 import { spawn } from "node:child_process";
 
-// `scrubjay setup` writes these two lines anew.
+// `scrubjay setup` rewrites these two lines.
 const HOST = "amp";
 const COMMAND = ["scrubjay-hook"];
 

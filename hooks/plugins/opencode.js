@@ -15,6 +15,7 @@ const Scrubjay = async ({ directory }) => {
   const talks = new Map(); // session -> { message, texts, context }
   const fresh = new Set(); // sessions that began in this process
   const helpers = new Set(); // sessions of subagents: not what the user said
+  const summaries = new Set(); // messages with the model's summary of a session, which answers no prompt
   const unsaid = new Map(); // session -> an answer that no hook has yet
 
   const payload = (event, sessionID, more) =>
@@ -68,6 +69,7 @@ const Scrubjay = async ({ directory }) => {
       const info = event.properties?.info;
       const sessionID = event.properties?.sessionID ?? info?.id;
       if (event.type === "session.created") (info?.parentID ? helpers : fresh).add(sessionID);
+      if (event.type === "message.updated" && info?.summary === true) summaries.add(info.id);
       if (event.type === "session.deleted") talks.delete(sessionID);
       if (event.type !== "session.idle" || !unsaid.has(sessionID)) return;
       const input = answer(sessionID); // without a text where the user stopped it
@@ -108,7 +110,7 @@ const Scrubjay = async ({ directory }) => {
 
     "experimental.text.complete": async (input, output) => {
       const talk = talks.get(input.sessionID);
-      if (!talk || !output.text?.trim()) return;
+      if (!talk || summaries.has(input.messageID) || !output.text?.trim()) return;
       talk.texts.push(output.text);
       unsaid.set(input.sessionID, answer(input.sessionID));
     },

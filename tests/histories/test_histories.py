@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -286,3 +287,99 @@ def test_a_damaged_database_is_not_a_store(tmp_path: Path):
     os.truncate(path, 3000)
     with Disk(str(tmp_path)) as disk, pytest.raises(sqlite3.Error):
         list(BY_NAME["goose"].stored(disk, str(path), 0.0))
+
+
+def test_a_reference_in_an_answer_of_vs_code_is_its_name(tmp_path: Path):
+    pool = {"path": "/w/api/pool.go", "scheme": "file"}
+    answer = [
+        {"value": "See "},
+        {"kind": "inlineReference", "inlineReference": pool},
+        {"value": ", "},
+        {"kind": "inlineReference", "inlineReference": {"uri": pool, "range": {}}},
+        {"value": " and "},
+        {"kind": "inlineReference", "inlineReference": {"name": "newPool", "location": {"uri": pool}}},
+        {"kind": "thinking", "value": "hm"},
+        {"kind": "markdownVuln", "content": {"value": "."}},
+    ]
+    request = {"message": {"text": made.ASKED[0]}, "response": answer}
+    made.document(tmp_path / "chatSessions/s.json", {"sessionId": "s", "requests": [request]})
+    (session,) = sessions_in("vscode", tmp_path)
+    assert session.turns[0]["assistant"] == "See `pool.go`, `pool.go` and `newPool`."
+
+
+def test_a_mention_in_a_prompt_of_zed_is_its_name_in_place(tmp_path: Path):
+    blocks = [
+        {"Text": "Look at "},
+        {"Mention": {"uri": {"File": {"abs_path": "/w/api/pool.go"}}, "content": "package pool"}},
+        {"Text": " and "},
+        {"Mention": {"uri": {"Symbol": {"abs_path": "/w/a.go", "name": "poll"}}, "content": "func"}},
+        {"Mention": {"uri": {"Selection": {"line_range": {"start": 1, "end": 2}}}, "content": "x"}},
+        {"Mention": {"uri": "PastedImage", "content": ""}},
+        {"Text": "."},
+    ]
+    thread = {
+        "messages": [{"User": {"id": "u", "content": blocks}}, {"Agent": {"content": [{"Text": "Yes."}]}}]
+    }
+    made.database(
+        tmp_path / "threads.db",
+        "CREATE TABLE threads (id TEXT, updated_at TEXT, data_type TEXT, data BLOB);",
+        [("INSERT INTO threads VALUES ('t', ?, 'json', ?)", (made.AT[0], json.dumps(thread)))],
+    )
+    (session,) = sessions_in("zed", tmp_path)
+    assert session.turns[0]["prompts"] == ["Look at @pool.go and @poll."]
+
+
+def test_a_compaction_of_opencode_is_the_sessions_summary_and_the_answer_goes_on_after_it(tmp_path: Path):
+    storage = tmp_path / "storage"
+    made.document(storage / "session/p/s.json", {"id": "s", "directory": made.FOLDER})
+    run = {"type": "tool", "tool": "bash", "callID": "c", "state": {"input": {"command": "make"}}}
+    messages = [
+        ({"role": "user"}, [{"type": "text", "text": made.ASKED[0]}]),
+        ({"role": "assistant"}, [{"type": "text", "text": "I look."}, run]),
+        ({"role": "user"}, [{"type": "compaction", "auto": True}]),
+        ({"role": "assistant", "summary": True}, [{"type": "text", "text": "## Goal: the pool"}]),
+        ({"role": "user"}, [{"type": "text", "text": "Continue.", "synthetic": True}]),
+        ({"role": "assistant"}, [{"type": "text", "text": made.ANSWERED[0]}]),
+    ]
+    for number, (about, parts) in enumerate(messages):
+        made.document(storage / f"message/s/m{number}.json", {"id": f"m{number}", **about})
+        for at, part in enumerate(parts):
+            made.document(storage / f"part/m{number}/p{at}.json", part)
+    (storage / "part/m5/p1.json").write_text('{"type": "te')  # half written
+    (session,) = sessions_in("opencode", tmp_path)
+    (turn,) = session.turns
+    assert turn["assistant"] == f"I look.\n\n{made.ANSWERED[0]}"
+    assert turn["recap"] == "## Goal: the pool"
+
+
+def test_the_marks_of_chatgpt_in_an_answer_are_what_the_reader_saw(tmp_path: Path):
+    answer = (
+        'In \ue200entity\ue202["city","Lagos","in Nigeria"]\ue201 too \ue200cite\ue202turn0search1\ue202turn0search2'
+        "\ue201. See \ue200url\ue202the docs\ue202turn0search3\ue201.\ue200navlist\ue202More\ue202turn0news1\ue201"
+    )
+    user = {"author": {"role": "user"}, "content": {"parts": [made.ASKED[0]]}}
+    assistant = {"author": {"role": "assistant"}, "content": {"parts": [answer]}}
+    nodes = {"a": {"message": user}, "b": {"parent": "a", "message": assistant}}
+    made.document(tmp_path / "conversations.json", [{"id": "c", "current_node": "b", "mapping": nodes}])
+    (session,) = sessions_in("chatgpt", tmp_path)
+    assert session.turns[0]["assistant"] == "In Lagos too. See the docs."
+
+
+@pytest.mark.parametrize("role", ["assistant", "user"])
+def test_a_condensed_context_of_roo_is_the_sessions_summary(role: str, tmp_path: Path):
+    def message(role: str, text: str, **more: bool) -> dict[str, object]:
+        return {"role": role, "content": [{"type": "text", "text": text}], **more}
+
+    messages = [
+        message("user", f"<task>{made.ASKED[0]}</task>"),
+        message("assistant", made.ANSWERED[0]),
+        message(role, "## Goal: the pool", isSummary=True),
+        message("user", f"<user_message>{made.ASKED[1]}</user_message>"),
+        message("assistant", made.ANSWERED[1]),
+    ]
+    made.document(tmp_path / "tasks/1/api_conversation_history.json", messages)
+    (session,) = sessions_in("roo", tmp_path)
+    assert [(turn["prompts"], turn["assistant"]) for turn in session.turns] == [
+        ([asked], answered) for asked, answered in zip(made.ASKED, made.ANSWERED, strict=True)
+    ]
+    assert session.turns[-1]["recap"] == "## Goal: the pool"

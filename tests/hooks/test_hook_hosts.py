@@ -449,6 +449,24 @@ def test_a_payload_with_a_byte_order_mark_is_read(host: Host) -> None:
     assert host.turns() == [("g1", ASKED, ANSWER)]
 
 
+def test_a_payload_with_a_byte_that_is_not_utf_8_loses_only_that_letter(host: Host) -> None:
+    become(host, "cursor")
+    payload = TURNS["cursor"][1][1] | {
+        "workspace_roots": [str(host.project)],
+        "prompt": "Die Übersicht fehlt.",
+    }
+    host.raw("", json.dumps(payload, ensure_ascii=False).encode("latin-1"))
+    assert host.turns() == [("g1", "Die \ufffdbersicht fehlt.", ANSWER)]
+
+
+def test_the_files_that_gemini_adds_to_a_prompt_are_not_recorded(host: Host) -> None:
+    become(host, "gemini-cli")
+    files = "--- Content from referenced files ---\nContent from @a.py:\nA = 1\n--- End of content ---"
+    for event, payload in TURNS["gemini-cli"]:
+        fire(host, event, payload | ({"prompt": f"{ASKED}\n{files}"} if "prompt" in payload else {}))
+    assert [(turn.user, turn.assistant) for turn in host.recorded()] == [(ASKED, ANSWER)]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.sampled_from([S, "1", "\ud800", "../.."]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["0", "user_prompt", "response"]), inner),
@@ -512,8 +530,12 @@ for (const tool of ["bash", "read"]) {
   await scrubjay["tool.execute.after"]({ tool, sessionID: session, args: { command: "make gen" } }, done);
   seen.push([done.output]);
 }
-for (const text of ["I look.", "Staging listens on port 5433."])
-  await scrubjay["experimental.text.complete"]({ sessionID: session }, { text });
+const updated = (info) => scrubjay.event({ event: { type: "message.updated", properties: { info } } });
+await updated({ id: "msg_1", sessionID: session, role: "user", summary: { diffs: [] } });
+await updated({ id: "msg_3", sessionID: session, role: "assistant", summary: true });
+const said = [["msg_2", "I look."], ["msg_3", "## Goal: the port"], ["msg_4", "Staging listens on port 5433."]];
+for (const [messageID, text] of said)
+  await scrubjay["experimental.text.complete"]({ sessionID: session, messageID }, { text });
 if (process.argv[2] === "idle")
   await scrubjay.event({ event: { type: "session.idle", properties: { sessionID: session } } });
 console.log(JSON.stringify(seen));

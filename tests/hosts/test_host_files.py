@@ -161,14 +161,17 @@ def test_a_file_that_cannot_be_edited_is_refused_and_unchanged(home, tmp_path, n
     assert file.read_text() == text
 
 
-def test_an_empty_file_with_comments_or_nothing_gets_an_object(home, tmp_path):
-    for number, text in enumerate(["", "\n", "// only this", "/* and\nthis */\n"]):
-        file = tmp_path / f"{number}.json"
-        file.write_text(text)
-        connect(home, entries("JSONC", file))
-        assert text.strip() in file.read_text() and said("JSONC", file.read_bytes())["version"] == 1
-        disconnect(home, entries("JSONC", file))
-        assert file.read_text() == text
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("JSON", ""), ("JSON", "\n"), ("JSONC", ""), ("JSONC", "// only this"), ("JSONC", "/* and\nthis */\n")],
+)
+def test_an_empty_file_with_comments_or_nothing_gets_an_object(home, tmp_path, name, text):
+    file = tmp_path / "file"
+    file.write_text(text)
+    connect(home, entries(name, file))
+    assert text.strip() in file.read_text() and said(name, file.read_bytes())["version"] == 1
+    disconnect(home, entries(name, file))
+    assert file.read_text() == text
 
 
 def test_a_working_server_registered_by_the_user_is_left_unchanged(home, tmp_path):

@@ -157,7 +157,6 @@ def test_hooks_of_another_installation_are_replaced(home, settings):
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"{",
         b'{"a": 1,}',
         b"[]",

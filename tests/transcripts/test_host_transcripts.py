@@ -356,26 +356,94 @@ def test_an_editors_preamble_is_removed_and_the_request_stays() -> None:
     assert pairs("codex", codex("event_msg", type="user_message", message=message), answer) == PRICES
 
 
-def test_a_rollout_before_envelopes_is_read() -> None:
+@pytest.mark.parametrize(
+    "context", ["  <cwd>/srv/app</cwd>", "Current working directory: /srv/app\nSandbox: x"]
+)
+def test_a_rollout_before_envelopes_is_read(context: str) -> None:
     def item(role: str, text: str) -> dict[str, Any]:
         return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
 
     head = {"id": "old", "timestamp": AT, "instructions": None}
-    context = item("user", "<environment_context>\n  <cwd>/srv/app</cwd>\n</environment_context>")
-    assert (
-        pairs("codex", head, context, item("user", PRICES[0][0]), item("assistant", PRICES[0][1])) == PRICES
-    )
-    (turn,) = turns(map(json.dumps, [head, context, item("user", PRICES[0][0])]), "codex")
+    about = item("user", f"<environment_context>\n{context}\n</environment_context>")
+    assert pairs("codex", head, about, item("user", PRICES[0][0]), item("assistant", PRICES[0][1])) == PRICES
+    (turn,) = turns(map(json.dumps, [head, about, item("user", PRICES[0][0])]), "codex")
     assert (turn["started_at"], list(turn["folders"])) == (AT, ["/srv/app"])
 
 
-@pytest.mark.parametrize("source", ["skill-release", "autopilot"])
+@pytest.mark.parametrize("source", ["skill-release", "autopilot", "agent-docs", "system"])
 def test_messages_copilot_sends_as_the_user_are_not_prompts(source: str) -> None:
     lines = [
         copilot("user.message", content="Cache the price list."),
         copilot("user.message", content="Go on.", source=source),
     ]
     assert pairs("copilot-cli", *lines, copilot("assistant.message", content="It is cached.")) == PRICES
+
+
+def test_the_events_of_copilots_subagents_are_left_out() -> None:
+    lines = [
+        copilot("user.message", content="Cache the price list."),
+        copilot("user.message", content="You explore the code.") | {"agentId": "explorer"},
+        copilot("assistant.message", content="I found it.") | {"agentId": "explorer"},
+    ]
+    assert pairs("copilot-cli", *lines, copilot("assistant.message", content="It is cached.")) == PRICES
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("vscode", PRICES),
+        ({"custom": "chatgpt"}, PRICES),
+        ({"subagent": "review"}, []),
+        ({"internal": "x"}, []),
+    ],
+)
+def test_only_sessions_that_codex_starts_itself_are_left_out(source: object, found: list[tuple[str, str]]):
+    lines = [
+        codex("session_meta", id="s", source=source),
+        codex("event_msg", type="user_message", message="Cache the price list."),
+        codex("event_msg", type="agent_message", message="It is cached."),
+    ]
+    assert pairs("codex", *lines) == found
+
+
+FILES_NAMED = [
+    "Cache the price list.",
+    "\n--- Content from referenced files ---",
+    "\nContent from @prices.py:\n",
+    "PRICES = {}\n--- End of content ---\n",
+    "\n--- End of content ---",
+]
+
+
+@pytest.mark.parametrize("separator", ["\n", "\n\n"])
+def test_the_files_that_a_prompt_names_are_not_the_users_words(separator: str) -> None:
+    whole = separator.join(FILES_NAMED)
+    parts = [{"text": text} for text in FILES_NAMED]
+    answers = gemini("gemini", 2, "It is cached."), qwen("assistant", None, {"text": "It is cached."})
+    assert pairs("gemini-cli", gemini("user", 1, parts), answers[0]) == PRICES
+    assert pairs("gemini-cli", gemini("user", 1, whole), answers[0]) == PRICES
+    assert pairs("qwen-code", qwen("user", None, *parts), answers[1] | {"uuid": "u2"}) == PRICES
+    unclosed = whole.replace("--- End of content ---", "")
+    assert pairs("gemini-cli", gemini("user", 1, unclosed))[0][0] == unclosed.strip()
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 60, 110])
+def test_a_line_that_a_crash_cut_off_does_not_hide_the_one_written_after_it(cut: int) -> None:
+    half = json.dumps(gemini("gemini", 1, "It will be cached."))[:-cut]
+    prompt, answer = (
+        json.dumps(gemini(kind, 2 + at, PRICES[0][at])) for at, kind in enumerate(("user", "gemini"))
+    )
+    found = turns([f"{half}{prompt}\n", f"{answer}\n"], "gemini-cli")
+    assert [(turn["prompts"], turn["assistant"]) for turn in found] == [([PRICES[0][0]], PRICES[0][1])]
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_line() -> None:
+    lines = [
+        json.dumps(copilot("user.message", content=PRICES[0][0])),
+        json.dumps(copilot("assistant.message", content=PRICES[0][1])),
+    ]
+    found = turns([b"\xef\xbb\xbf" + lines[0].encode(), lines[1].encode()], "copilot-cli")
+    assert [(turn["prompts"], turn["assistant"]) for turn in found] == [([PRICES[0][0]], PRICES[0][1])]
 
 
 def test_geminis_thoughts_and_its_message_after_a_compression_are_not_answers() -> None:

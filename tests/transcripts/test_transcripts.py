@@ -491,6 +491,18 @@ def test_the_users_answers_to_a_question_of_the_assistant_are_their_words(answer
     assert pairs(*asked) == [("Set up the queue.\n\nWhich broker? Redis streams", "It is set up.")]
 
 
+def test_a_plan_that_is_shown_to_the_user_is_a_part_of_the_answer() -> None:
+    lines = (
+        user("Plan the move of the queue."),
+        says("Here is the plan."),
+        uses("ExitPlanMode", plan="1. Drain it.\n2. Move it."),
+        result("User has approved your plan. You can now start coding."),
+        says("It is moved."),
+    )
+    answer = "Here is the plan.\n\n1. Drain it.\n2. Move it.\n\nIt is moved."
+    assert pairs(*lines) == [("Plan the move of the queue.", answer)]
+
+
 def test_the_users_text_on_rejecting_a_tool_is_their_words() -> None:
     rejected = (
         "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"

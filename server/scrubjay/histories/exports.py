@@ -16,6 +16,8 @@ from scrubjay.transcripts.json_lines import dicts, mapping, string
 from scrubjay.transcripts.turn import IMAGE
 
 ON_THE_WEB = ("claude-ai", "chatgpt")  # conversations there have no folder
+# ChatGPT writes a source or a name into an answer as a mark: its kind and fields between private characters.
+_MARK = re.compile(r"\s?\ue200([^\ue200\ue201]*)\ue201")
 _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large exports have several
 
 
@@ -89,9 +91,20 @@ def chatgpt(host: str, conversation: Fields) -> Session:
                 instant(message.get("create_time") or conversation.get("create_time")),
             )
         elif role == "assistant":
-            book.add_answer(text)
+            book.add_answer(_MARK.sub(_shown, text))
     session_id = string(conversation.get("id")) or string(conversation.get("conversation_id"))
     return Session(host, session_id, None, book.close())
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """Return what the reader saw in place of a mark: the name of a thing or a link, nothing for a source."""
+    kind, *fields = mark[1].split("\ue202")
+    if kind == "entity" and fields:
+        fields = fields[0].split('"')[3:4]  # ["city","Lagos","in Nigeria"]
+    elif kind != "url":
+        return ""
+    space = mark[0][: mark[0].index("\ue200")]
+    return space + "".join(fields[:1])
 
 
 def branch(nodes: Mapping[str, Fields], last: object) -> list[Fields]:

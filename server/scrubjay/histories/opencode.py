@@ -68,13 +68,16 @@ def _add_message(book: Book, message_id: str, message: Fields, parts: list[Any])
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
         book.add_prompt(words(parts), message_id, None, instant(at))
+    elif message.get("role") == "assistant" and message.get("summary") is True:
+        book.set_recap(texts(parts))
     elif message.get("role") == "assistant":
-        for part in parts:
+        for part in parts:  # in order, because a turn whose last part calls a tool is not complete
             if part.get("type") == "tool":
                 state, call_id = mapping(part.get("state")), part.get("callID") or part.get("id")
                 book.add_tool_call(part.get("tool") or part.get("name"), state.get("input"), call_id)
                 book.add_tool_result(call_id, state.get("output") or state.get("error"))
-        book.add_answer(texts(parts))
+            else:
+                book.add_answer(texts([part]))
         if mapping(message.get("error")).get("name") == "MessageAbortedError":
             book.interrupted()
 
@@ -100,6 +103,9 @@ def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
 
 
 def _documents(disk: Disk, folder: str) -> list[Fields]:
-    """Return the JSON objects in a folder, in the order of their ids, which grow with time."""
+    """Return the JSON objects in a folder, in the order of their ids, which grow with time.
+
+    A file that is half written has no object.
+    """
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    return [mapping(disk.json(os.path.join(folder, name))) for name in names if name.endswith(".json")]
+    return [disk.object(os.path.join(folder, name)) for name in names if name.endswith(".json")]

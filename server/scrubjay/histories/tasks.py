@@ -58,7 +58,9 @@ def _session(host: str, session_id: str, folder: str, messages: object, started_
     for message in dicts(messages):
         content, at = message.get("content"), message.get("ts") or started_at
         blocks = dicts(content)
-        if message.get("role") == "user":
+        if message.get("isSummary"):
+            book.set_recap(texts(content))
+        elif message.get("role") == "user":
             _add_prompt(book, content, message.get("id"), at)
         elif message.get("role") == "assistant":
             answer = texts(content)

@@ -43,11 +43,8 @@ def _session(disk: Disk, path: str) -> list[Session]:
             elif isinstance(part, dict) and part.get("kind") == "toolInvocationSerialized":
                 command = mapping(mapping(part.get("toolSpecificData")).get("commandLine"))
                 book.add_tool_call(part.get("toolId"), {"command": command.get("original")})
-            elif isinstance(part, dict) and part.get("kind") is None:
-                value = part.get("value")
-                pieces.append(
-                    string(mapping(value).get("value")) if isinstance(value, dict) else string(value)
-                )
+            elif isinstance(part, dict):
+                pieces.append(_text_of(part))
         book.add_answer("".join(pieces))
         if request.get("isCanceled") is True:
             book.interrupted()
@@ -55,6 +52,20 @@ def _session(disk: Disk, path: str) -> list[Session]:
     session_id = string(document.get("sessionId")) or os.path.basename(path).rpartition(".")[0]
     folder = workspace_folder(disk, os.path.dirname(path)) or folder_of(document.get("workingDirectory"))
     return [Session(HOST, session_id, folder, book.close())]
+
+
+def _text_of(part: Fields) -> str:
+    """Return the text of a part of an answer; a reference to code is its name, as the reader saw it."""
+    kind, reference = part.get("kind"), mapping(part.get("inlineReference"))
+    if kind == "inlineReference":
+        uri = mapping(reference.get("uri")) or reference
+        name = string(part.get("name")) or string(reference.get("name"))
+        name = name or os.path.basename(string(uri.get("path")))
+        return f"`{name}`" if name else ""
+    if kind not in (None, "markdownContent", "markdownVuln"):
+        return ""
+    value = part.get("value") or part.get("content")
+    return string(mapping(value).get("value")) or string(value)
 
 
 def _replayed(lines: Iterable[bytes]) -> Any:

@@ -46,9 +46,8 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
 def _add_message(book: Book, message: Fields, at: object) -> None:
     user, agent = mapping(message.get("User")), mapping(message.get("Agent"))
     if user:
-        book.add_prompt(
-            _texts(user.get("content")) or words(user.get("content")), user.get("id"), None, instant(at)
-        )
+        prompt = "".join(map(_typed, dicts(user.get("content")))).strip()
+        book.add_prompt(prompt or words(user.get("content")), user.get("id"), None, instant(at))
     elif agent:
         for block in dicts(agent.get("content")):
             use = mapping(block.get("ToolUse"))
@@ -58,6 +57,15 @@ def _add_message(book: Book, message: Fields, at: object) -> None:
         book.add_prompt(texts(message.get("segments")), None, None, instant(at))
     elif message.get("role") == "assistant":
         book.add_answer(texts(message.get("segments")))
+
+
+def _typed(block: Fields) -> str:
+    """Return what the user typed in a block; a mention of a file or a symbol is its name."""
+    for target in mapping(mapping(block.get("Mention")).get("uri")).values():
+        name = string(mapping(target).get("name")) or string(mapping(target).get("url"))
+        name = name or string(mapping(target).get("abs_path")).rpartition("/")[2]
+        return f"@{name}" if name else ""
+    return string(block.get("Text"))
 
 
 def _texts(content: Any) -> str:

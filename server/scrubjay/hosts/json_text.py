@@ -29,7 +29,13 @@ class _Item(NamedTuple):
 
 
 def parse(text: str) -> Any:
-    """Parse a text without comments. ValueError: it is not JSON, or an object has a name twice."""
+    """Parse a text without comments; return {} if it is empty, as some hosts create their files.
+
+    Raises:
+        ValueError: the text is not JSON, or an object has a name twice.
+    """
+    if not text.strip():
+        return {}
     try:
         return json.loads(text, object_pairs_hook=_unique_members, parse_constant=_refuse_constant)
     except RecursionError:
@@ -41,8 +47,7 @@ def parse_with_comments(text: str) -> Any:
 
     Raises as `parse` does.
     """
-    plain = _without_last_commas(_without_comments(text))
-    return parse(plain) if plain.strip() else {}
+    return parse(_without_last_commas(_without_comments(text)))
 
 
 def put(text: str, keys: Keys, value: Any) -> str:

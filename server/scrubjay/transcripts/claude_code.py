@@ -26,6 +26,7 @@ _NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTr
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _FILE_INPUTS = ("file_path", "path", "notebook_path")
 _SHELLS = ("Bash", "PowerShell")
+_PLAN = "ExitPlanMode"  # the tool that shows the user the plan, which is in no text of the assistant
 
 
 def turns(lines: Iterable[str | bytes]) -> list[Fields]:
@@ -216,6 +217,9 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
             turn["complete"] = True
         elif block.get("type") == "tool_use":
             inputs = mapping(block.get("input"))
+            plan = strip_injected(string(inputs.get("plan"))) if block.get("name") == _PLAN else ""
+            if plan and plan not in turn["assistant"]:
+                turn["assistant"].append(plan)
             turn["tools"] = once([*turn["tools"], block.get("name")])
             turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
             if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):

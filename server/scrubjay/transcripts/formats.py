@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from scrubjay.transcripts.turn import Fields
 
-_COPILOT_SOURCES = ("skill-", "autopilot")  # sources of Copilot's own messages in the user's name
+_OLD_FOLDER = "<environment_context>\nCurrent working directory: "  # before Codex used a tag for the folder
+_CODEX_OWN = {"subagent", "internal"}  # sources of Codex's sessions without a user; an editor's is `custom`
+# Sources of messages in the user's name that are Copilot's own or another agent's.
+_COPILOT_SOURCES = ("skill-", "autopilot", "agent-", "system")
 _GEMINI_GREETINGS = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 
 
@@ -68,7 +71,7 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             turn_id = body.get("turn_id") or turn_id
         if kind == "session_meta":
             session_id = body.get("id") or body.get("session_id")
-            book.begins(session_id, not isinstance(body.get("source"), dict))
+            book.begins(session_id, _CODEX_OWN.isdisjoint(mapping(body.get("source"))))
             book.moved(body.get("cwd"))
             if (
                 fork_id is None
@@ -111,7 +114,8 @@ def _codex_item(book: Book, body: Fields, time: Any, *, has_prompts: bool, is_ba
     if kind in (None, "message") and body.get("role") == "user":
         item_kinds = metadata.get("content_item_kinds")
         if is_bare:
-            book.moved(tagged(joined(body.get("content")), "cwd"))
+            context = joined(body.get("content"))
+            book.moved(tagged(context, "cwd") or context.partition(_OLD_FOLDER)[2].partition("\n")[0])
         if has_prompts:
             book.noticed()
         elif not isinstance(item_kinds, list) or "user.text" in item_kinds:
@@ -141,8 +145,8 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
             book.set_recap(data.get("summaryContent"))
         elif isinstance(kind, str) and kind.startswith("session."):
             book.moved(mapping(data.get("context")).get("cwd") or data.get("cwd"))
-        elif data.get("parentToolCallId"):
-            continue  # an event of a subagent
+        elif entry.get("agentId") or data.get("parentToolCallId"):
+            continue  # an event of a subagent, in newer and in older versions
         elif kind == "user.message" and str(data.get("source")).startswith(_COPILOT_SOURCES):
             book.noticed()
         elif kind == "user.message":

@@ -34,6 +34,8 @@ _OTHERS = (
     "Another language model started to solve this problem",
 )
 _REQUEST = "## My request for Codex:"  # what an editor puts between its own context and the user's words
+# Gemini CLI and Qwen Code put the files that a prompt names with @ between these lines, after the prompt.
+_FILES_OPEN, _FILES_CLOSE = "\n--- Content from referenced files ---\n", "\n--- End of content ---"
 _COMMAND_AS_JSON = f'"{COMMAND_OPEN}'  # how Gemini CLI submits a prompt of a server
 INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 _ERRORS = ("API Error: ", "API Error (")
@@ -42,12 +44,16 @@ _ERRORS = ("API Error: ", "API Error (")
 def strip_injected(text: str) -> str:
     """Remove the host's notes, our recalled memories, what an editor adds, and outer blanks from a text.
 
-    An opening tag that is never closed is part of the text.
+    The contents of files that the text names with @ are removed too. An opening tag that is never closed is
+    part of the text.
     """
     if _REQUEST in text and text.lstrip().startswith("# "):
         text = text.partition(_REQUEST)[2]
     if text.lstrip().startswith(_COMMAND_AS_JSON):
         text = _unquoted(text)
+    if _FILES_OPEN in text and _FILES_CLOSE in text:
+        prompt, _, rest = text.partition(_FILES_OPEN)
+        text = prompt + rest.rpartition(_FILES_CLOSE)[2]
     parts, end = [], 0
     unclosed = set()
     for opening in re.finditer(_INJECTED, text) if "<" in text else ():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 _LONG = 60_000  # bytes; readers of files may return only the beginning of a longer line
+_TRIES = 8  # places of a line at which a second object is looked for
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
 
 
@@ -40,13 +41,30 @@ def parsed(line: str | bytes) -> Any:
     A line that was cut because a picture or a tool's output made it too long is parsed as if it ended there.
     """
     try:
-        text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
+        text = line.decode("utf-8-sig", "replace") if isinstance(line, bytes) else line
         return json.loads(text, parse_int=float)  # parsing a huge integer is quadratic
     except RecursionError:
         return None
     except ValueError:
-        is_cut = len(line) > _LONG and text.endswith("\n")  # a line still being written has no newline
-        return _parse_cut(text.rstrip("\n")) if is_cut else None
+        if not text.endswith("\n"):
+            return None  # a line still being written has no newline
+        return _parse_cut(text.rstrip("\n")) if len(line) > _LONG else _parse_last(text)
+
+
+def _parse_last(text: str) -> Any:
+    """Parse the object at the end of a line whose beginning is another that a crash cut off, or None.
+
+    A host writes its keys in the same order, so both objects begin with the same key.
+    """
+    begin = re.match(r'\{"\w{1,40}":', text)
+    opening, place = begin[0] if begin else "", 0
+    for _ in range(_TRIES if opening else 0):
+        place = text.find(opening, place + 1)
+        try:
+            return json.loads(text[place:], parse_int=float) if place > 0 else None
+        except (ValueError, RecursionError):
+            continue
+    return None
 
 
 def _parse_cut(text: str) -> Any:
