@@ -22,6 +22,7 @@ _TEXTS = (
     *("old_string", "new_string", "oldString", "newString", "old_str", "new_str"),
     *("content", "file_text", "new_source"),
 )
+_UPWARD = re.compile(r"^(?:\.{0,2}/)+")  # before a path, such as "./" and "../"
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,300})$", re.MULTILINE)
 
 
@@ -104,7 +105,7 @@ def subject(inputs):
 
 def _is_file(remembered, path):
     """Return True if a remembered path is `path` or the end of it."""
-    path, remembered = path.replace("\\", "/"), remembered.replace("\\", "/").lstrip("./")
+    path, remembered = path.replace("\\", "/"), _UPWARD.sub("", remembered.replace("\\", "/"))
     return path == remembered or path.endswith(f"/{remembered}")
 
 

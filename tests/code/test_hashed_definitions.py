@@ -46,7 +46,19 @@ NAMES = {
     "a.js": ("const A = require('./a');\nconst B = 1;\nclass C extends A {}\n", {"B", "C"}),
     "a.go": ("package a\nconst X = 1\nfunc (s *S) Do() { z := 1 }\ntype S struct{}", {"X", "S.Do", "S"}),
     "a.rs": ("const X: u8 = 1;\nimpl T for A { fn f(&self) {} }", {"X", "A", "A.f"}),
-    "a.cpp": ("int n::A::f() { return 1; }", {"n.A.f"}),
+    "a.cpp": (
+        "#define X 1\n#define Y(z) z\nconstexpr int W = 2;\nint n::A::f() { int z = 1; return z; }",
+        {"X", "Y", "W", "n.A.f"},
+    ),
+    "a.h": ("static const int X = 1;\nenum E { Y = 2, Z };\n", {"X", "E", "E.Y", "E.Z"}),
+    "a.java": ("enum E { X(1); void f() { int z = 1; } }", {"E", "E.X", "E.f"}),
+    "a.php": ("<?php\nclass A { const X = 1; public $y = 2; function f() { $z = 3; } }", {"A", "A.X", "A.f"}),
+    "a.sh": ("X=1\nexport Y=2\nf() {\n  z=3\n}\n", {"X", "Y", "f"}),
+    "b.js": (
+        "exports.f = () => 1;\nmodule.exports.g = 2;\nother.h = 3;\ni = 4;\nclass C { x = 1; }",
+        {"f", "g", "C", "C.x"},
+    ),
+    "b.ts": ("class A { private x: number = 1; }\nenum E { Y = 2 }", {"A", "A.x", "E", "E.Y"}),
     "a.rb": ("class A\n  def f\n    1\n  end\nend\n", {"A", "A.f"}),
 }
 
@@ -88,3 +100,8 @@ def test_the_lines_of_a_definition_are_known() -> None:
 
 def test_a_file_has_the_beginning_of_the_hash_that_git_gives_it_whatever_ends_its_lines() -> None:
     assert digest(b"hello\n") == digest(b"hello\r\n") == "ce013625030b"
+
+
+def test_a_definition_with_lines_in_a_string_keeps_its_hash_with_other_line_ends() -> None:
+    content = b'def f():\n    """One.\n\n    Two.\n    """\n'
+    assert definitions("a.py", content) == definitions("a.py", content.replace(b"\n", b"\r\n"))

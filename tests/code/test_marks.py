@@ -324,3 +324,77 @@ def test_no_mark_takes_more_than_twelve_tokens() -> None:
         text_of("changed", None, 100, last),
     ]
     assert all(len(each) <= 48 for each in marks)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "color.ui=always",
+        "color.grep=always",
+        "grep.lineNumber=true",
+        "grep.column=true",
+        "submodule.recurse=true",
+    ],
+)
+def test_settings_of_git_that_change_its_output_hide_no_definition(repo: Repository, setting: str) -> None:
+    repo.git("config", *setting.split("="))
+    anchor = noted(repo, "`retry` doubles, `LIMIT` is 3.")
+    assert [name for name, _ in anchor.files[0].symbols] == ["retry", "LIMIT"]
+    repo.commit({"src/a.py": "LIMIT = 3\n", "src/d.py": "def retry(n):\n    return n * 3\n"})
+    assert shown(repo, anchor) == "now in src/d.py"
+
+
+def test_a_file_that_was_moved_without_git_is_followed_by_its_content(repo: Repository) -> None:
+    moved, gone = noted(repo, "See docs/notes.md."), noted(repo, "See src/b.py.")
+    (repo.folder / "docs/notes.md").rename(repo.folder / "read me.md")
+    (repo.folder / "src/b.py").unlink()
+    repo.write({"src/other.py": "X = 1\n"})
+    assert (shown(repo, moved), shown(repo, gone)) == ("now in read me.md", "gone")
+    shutil.copy(repo.folder / "read me.md", repo.folder / "copy.md")
+    assert shown(repo, moved) == "gone"  # either may be meant
+
+
+def test_a_definition_that_two_other_files_have_unchanged_is_not_gone(repo: Repository) -> None:
+    anchor = noted(repo, "`retry` in src/a.py doubles.")
+    body = "def retry(n):\n    return n * 2\n"
+    repo.commit({"src/a.py": "X = 1\n", "src/one.py": body, "src/two.py": body})
+    assert shown(repo, anchor) == "now in src/one.py"
+
+
+NAMED = [
+    *("Makefile", "Dockerfile", "justfile", "LICENSE", ".gitignore", ".env", "config/.eslintrc"),
+    *("app/[id]/page.tsx", "app/[[...slug]]/page.tsx", "app/(group)/login/page.tsx", "routes/$post.tsx"),
+    *("pages/[name].astro", "docs/My Notes.md"),
+]
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_a_file_is_noted_by_any_name_that_projects_use(repo: Repository, path: str) -> None:
+    repo.commit({path: "One line.\n", "other/page.tsx": "One line.\n"})
+    anchor = noted(repo, f"The rule is in `{path}` now. Never change it.")
+    assert [file.path for file in anchor.files] == [path]
+    repo.commit({path: "Two lines.\n\n"})
+    found = mark(repo, anchor)
+    assert found is not None and (found.kind, found.path) == ("changed", path)
+
+
+DEFINED = {
+    "a.cpp": ("std::string Store::load(int n) {\n  return x;\n}\n", "Store::load", "return x", "return y"),
+    "a.js": ("exports.loadUser = async (id) => {\n  return 1;\n};\n", "loadUser", "return 1", "return 2"),
+    "a.rb": ("class Q\n  def self.run_it\n    1\n  end\nend\n", "Q.run_it", "    1", "    2"),
+    "a.rs": ("macro_rules! my_mac {\n    () => { 1 }\n}\n", "my_mac", "1", "2"),
+    "a.cs": ("class A {\n  public int MaxSize { get; set; } = 3;\n}\n", "MaxSize", "3", "4"),
+    "a.h": ("#define MAX_SIZE 3\n", "MAX_SIZE", "3", "4"),
+    "a.sh": ("MAX_SIZE=3\n", "MAX_SIZE", "3", "4"),
+}
+
+
+@pytest.mark.parametrize("path", DEFINED)
+def test_a_definition_is_found_without_the_name_of_its_file(repo: Repository, path: str) -> None:
+    content, name, before, after = DEFINED[path]
+    repo.commit({f"lib/{path}": content})
+    anchor = noted(repo, f"We use `{name}` here.")
+    assert [file.path for file in anchor.files] == [f"lib/{path}"]
+    repo.commit({f"lib/{path}": content.replace(before, after)})
+    found = mark(repo, anchor)
+    assert found is not None and found.kind == "changed" and found.symbol is not None

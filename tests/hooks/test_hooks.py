@@ -152,6 +152,8 @@ HINTS = {
          "symbols": ["flush_all"], "commands": ["make gen"]},
         {"id": "t2", "text": "expired", "until": 1.0, "files": ["old.py"], "symbols": [], "commands": []},
         {"id": "t3", "text": "long " * 99, "until": None, "files": ["long.py"], "symbols": [], "commands": []},
+        {"id": "t5", "text": "2026-03-01 (t5): Never edit it.", "until": None, "files": [".github/ci.yml", "./b/.env"],
+         "symbols": [], "commands": []},
     ],
     "errors": [{"id": "t4", "shape": "open <path>: no such file", "text": "`make` passed after `make data`."}],
 }  # fmt: skip
@@ -188,6 +190,9 @@ def test_a_memory_is_given_once_a_session_before_its_file_is_edited(host: Host) 
         ({"command": ["bash", "-lc", "make gen"]}, True),
         ({"file_path": "old.py", "content": "x"}, False),
         ({"file_path": "long.py", "content": "x"}, False),  # over 120 tokens
+        ({"file_path": "/w/.github/ci.yml", "content": "x"}, True),
+        ({"file_path": "/w/github/ci.yml", "content": "x"}, False),
+        ({"file_path": "/w/b/.env", "content": "x"}, True),
         ({"file_path": 7, "edits": 7, "command": {}}, False),
     ],
 )

@@ -112,3 +112,10 @@ def test_a_sentence_is_about_few_things_and_no_product_is_a_symbol() -> None:
     assert subjects("Use JetStream; `flush_all()` must be called in a.py.") == (("a.py",), ("flush_all",), ())
     assert subjects("Changed a.py, b.py and c.py, never d.py.")[0] == ()
     assert subjects("Only `index.ts` may import it.")[0] == ()
+
+
+def test_a_sentence_is_about_the_whole_path_of_a_file_whatever_its_folders_are_named() -> None:
+    assert subjects("Never edit app/[id]/page.tsx without the flag.")[0] == ("app/[id]/page.tsx",)
+    assert subjects("Never edit routes/$post.tsx or `.env`.")[0] == ("routes/$post.tsx", ".env")
+    assert subjects("Never edit schema.prisma or docs/guide.mdx.")[0] == ("schema.prisma", "docs/guide.mdx")
+    assert subjects("The Makefile is in every project.")[0] == ()

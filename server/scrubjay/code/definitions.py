@@ -15,9 +15,31 @@ Definitions = Mapping[tuple[str, ...], str]  # hashes by the path of names to a 
 
 DIGEST = 12  # hex digits of a hash
 _WRAPPED = ("definition", "declaration")  # fields whose node has the same name as its parent
-# Nodes that give a value a name (a constant of a module or class), with the field of the name.
-_VALUES = {"assignment": "left", "variable_declarator": "name", "const_spec": "name", "var_spec": "name"}
-_NAME_TYPES = ("identifier", "property_identifier", "type_identifier", "constant")
+# Nodes that give a value a name (a constant of a module or class), with the field of the name. Without a
+# field, the name is the first child.
+_VALUES = {
+    "assignment": "left",
+    "assignment_expression": "left",
+    "const_element": None,
+    "const_spec": "name",
+    "enum_assignment": "name",
+    "enum_constant": "name",
+    "enum_variant": "name",
+    "enumerator": "name",
+    "field_definition": "property",
+    "init_declarator": "declarator",
+    "preproc_def": "name",
+    "preproc_function_def": "name",
+    "public_field_definition": "name",
+    "var_spec": "name",
+    "variable_assignment": "name",
+    "variable_declarator": "name",
+}
+_NAME_TYPES = (
+    *("identifier", "property_identifier", "type_identifier", "constant", "name", "variable_name"),
+    "private_property_identifier",
+)
+_EXPORTS = (b"exports.", b"module.exports.")  # `exports.f = ...` names f in a module of Node.js
 _GENERIC = re.compile(r"<[^<>]*>")
 _WORD = re.compile(r"[\w$]+")
 
@@ -75,6 +97,7 @@ def _parts_by_path(
     language = kind_of(path).language
     parts_by_path: dict[tuple[str, ...], list[_Part]] = defaultdict(list)
     if language in LANGUAGES and len(content) <= LARGEST:
+        content = content.replace(b"\r\n", b"\n")
         wanted_names = None if names is None else [name.encode() for name in names]
         _Walk(Parser(grammar(language)).parse(content).walk(), parts_by_path, wanted_names).run()
     return parts_by_path
@@ -176,15 +199,19 @@ class _Walk:
     def _names(self, node: Node, depth: int) -> tuple[str, ...]:
         if not node.is_named or not node.child_count:
             return ()
-        if field := _VALUES.get(node.type):
-            return self._constant_name(node, field)
+        if node.type in _VALUES:
+            return self._constant_name(node, _VALUES[node.type])
         if self._cursor.field_name in _WRAPPED and self._open and self._open[-1].depth == depth - 1:
             return ()  # its name is counted with its parent
         return _split(node.type, name_of(node) or "") if may_define(node.type) else ()
 
-    def _constant_name(self, node: Node, field: str) -> tuple[str, ...]:
+    def _constant_name(self, node: Node, field: str | None) -> tuple[str, ...]:
         """Return the name of a constant that is neither a variable of a function nor an imported module."""
-        name, value = node.child_by_field_name(field), node.child_by_field_name("value")
+        name = node.child_by_field_name(field) if field else node.named_child(0)
+        value = node.child_by_field_name("value")
+        if name is not None and node.type == "assignment_expression":
+            is_export = (name.text or b"").startswith(_EXPORTS)
+            name = name.child_by_field_name("property") if is_export else None
         if name is None or name.text is None or name.type not in _NAME_TYPES:
             return ()
         if value is not None and (value.text or b"").startswith(b"require("):

@@ -4,13 +4,14 @@ Each question is one `git` process with a limit of a few seconds, which runs no 
 Without an answer (no git, a foreign owner, a missing commit) the result is None, and nothing is claimed.
 """
 
+import glob
 import os
 import re
 import subprocess
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from scrubjay.code.definitions import SOURCES, has_definitions
+from scrubjay.code.definitions import DIGEST, SOURCES, digest, has_definitions
 from scrubjay.code.names import Listing
 from scrubjay.home.repositories import WorkTree
 from scrubjay.text.tables import listed
@@ -18,17 +19,24 @@ from scrubjay.text.tables import listed
 SECONDS = 4.0  # for one process while a search waits
 LONG_SECONDS = 60.0  # for one process in the background
 MOST_FILES = 100_000  # files that are listed of a tree
+MOST_UNTRACKED = 100  # untracked files that are read to find a moved one
 MOST_COMMITS = 100  # commits that are counted of a file's changes
 LARGEST = 1_000_000  # bytes of a file that is read
 LATEST = 4_102_444_800  # seconds since 1970, the year 2100; later times of commits come from wrong clocks
 SHORT = 12  # hex digits of a shortened commit id
 
-# Overrides of settings with which a repository could make git run a program.
+# Overrides of settings with which a repository could make git run a program, and of settings of the user
+# that change the form of git's output.
 _SAFE = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "log.showSignature=false",
     "core.quotePath=false",
+    "color.ui=false",
+    "color.grep=false",
+    "grep.lineNumber=false",
+    "grep.column=false",
+    "submodule.recurse=false",
 )
 # Authors that are programs, such as "dependabot[bot]" and "release-bot".
 _ROBOT = re.compile(
@@ -144,10 +152,11 @@ def read_file(root: str, path: str) -> bytes | None:
 
 
 def _defining_patterns(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return patterns of lines that may define a name: after a keyword, or before `=`, `:` or `(`."""
+    """Return patterns of lines that may define a name: after a keyword, or before `=`, `:`, `(` or `{`."""
     any_name = "|".join(map(re.escape, names))
-    keyword = rf"\b(?:{'|'.join(listed('defining_line'))})\s+(?:\([^)]*\)\s*)?({any_name})\b"
-    return re.compile(keyword), re.compile(rf"\s*(?:[\w<>*&\[\], ]+[ *&])?({any_name})\s*(?:[=:(]|$)")
+    keyword = rf"\b(?:{'|'.join(listed('defining_line'))})!?\s+(?:\([^)]*\)\s*|self\.)?({any_name})\b"
+    before = r"(?:[\w<>*&\[\],: ]+[ *&:]|(?:module\.)?exports\.)?"  # a type, or an object of Node.js
+    return re.compile(keyword), re.compile(rf"\s*{before}({any_name})\s*(?:[=:({{]|$)")
 
 
 def may_define(content: bytes, name: str) -> bool:
@@ -211,15 +220,27 @@ def fate_since(work: WorkTree, commit: str, path: str) -> str | None:
     Return None if the file is only not checked out. If that commit does not have the file yet, the comparison
     begins at the parent of the commit that removed the file.
     """
-    entry = git(work.root, "ls-files", "-t", "-z", "--", f":(literal){path}")
-    if entry or entry is None:
-        return "" if entry and not entry.startswith(b"S") else None
+    entry = git(work.root, "ls-files", "-t", "-s", "-z", "--", f":(literal){path}")
+    if entry is None or entry.startswith(b"S"):
+        return None
+    if entry:
+        return _moved_unstaged(work, path, blob=entry.split()[2].decode()[:DIGEST])
     new_path = _removed_since(work, commit).get(path)
     if new_path is not None:
         return new_path
     options = ("-n", "1", "--format=%H", "--diff-filter=D", "--no-renames", "--", f":(literal){path}")
     removing_commit = (git(work.root, "log", *options) or b"").decode().strip()
     return _removed_since(work, f"{removing_commit}^").get(path, "") if removing_commit else ""
+
+
+def _moved_unstaged(work: WorkTree, path: str, blob: str) -> str:
+    """Return the only untracked file with the content that the index has for a missing file, or ""."""
+    pattern = f":(glob)**/*{glob.escape(os.path.splitext(path)[1])}"
+    output = git(work.root, "ls-files", "-o", "-z", "--exclude-standard", "--", pattern) or b""
+    untracked = [os.fsdecode(name) for name in output.split(b"\0", MOST_UNTRACKED)[:MOST_UNTRACKED] if name]
+    contents = Tree(work).read(untracked)
+    matches = [name for name, content in contents.items() if digest(content) == blob]
+    return matches[0] if len(matches) == 1 else ""
 
 
 def _removed_since(work: WorkTree, commit: str) -> dict[str, str]:

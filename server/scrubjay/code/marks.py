@@ -215,7 +215,7 @@ class _Comparison:
         return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
 
     def _home_of(self, path: str, name: str, old_hash: str) -> str | None:
-        """Return the only other file with the same definition, or the only one that defines the name since.
+        """Return the first other file with the same definition, or the only one that defines the name since.
 
         Return "" if there is no such file, None if git does not answer.
         """
@@ -229,8 +229,10 @@ class _Comparison:
             for candidate in candidates
             if (current_hash := self._current_hash(candidate, name))
         }
-        matches = [candidate for candidate, current_hash in homes.items() if current_hash == old_hash]
-        if not matches and homes:
+        if same := [candidate for candidate, current_hash in homes.items() if current_hash == old_hash]:
+            return same[0]
+        matches = []
+        if homes:
             old_contents = Tree(self.work, self.commit, git.SECONDS).read(homes)
             matches = [
                 candidate

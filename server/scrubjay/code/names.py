@@ -7,9 +7,19 @@ from functools import cached_property
 
 MOST = 12  # paths or symbols that are used of one text
 
-_WORD = re.compile(r"[\w.@+~\\/-]+")  # a word may contain a path or a name
+# A word may contain a path or a name; web frameworks have folders such as `[id]`, `(group)` and `$name`.
+_WORD = re.compile(r"(?:[\w.@+~$\\/-]|(?<=/)[\[(]{1,2}[\w.@-]+[\])]{1,2}(?=[/.]))+")
 _LONGEST_WORD = 120  # characters; longer words are skipped: `_PATH` and `_SHAPED` take quadratic time
-_PATH = re.compile(r"[\w.@+~\\/-]*[\w+-]\.[A-Za-z]\w{0,9}\b|[\w.@+-]+(?:/[\w.@+-]+)+")
+# Names of files that have no extension, such as `Makefile`, or only an extension, such as `.env`.
+BARE_FILE = (
+    r"(?:[A-Z][a-z]+|just|make)file|LICENSE|CODEOWNERS"
+    r"|\.(?:env|[\w-]{2,20}(?:rc|ignore|config|attributes|modules|versions?))"
+)
+_PATH = re.compile(
+    r"[\w.@+~$()\[\]\\/-]*[\w+)\]-]\.[A-Za-z]\w{0,9}\b|[\w.@+$-]+(?:/[\w.@+$()\[\]-]+)+"
+    rf"|(?<![\w.@+~$\\/-])(?:{BARE_FILE})(?![\w/-])"
+)
+_SPACED = re.compile(r"`([^`\n]{1,60} [^`\n]{1,60}\.[A-Za-z]\w{0,9})`")  # a path with spaces
 _LONGEST = 20_000  # characters of a text that are searched
 # Names in the form of code: in backticks, before a call, with an underscore, a dot or several capitals.
 _TICKED = re.compile(r"`([A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*)(?:\([^`\n]{0,80})?`")
@@ -37,10 +47,12 @@ def symbols(text: str) -> tuple[str, ...]:
 def paths(text: str) -> tuple[str, ...]:
     """Return the possible paths of files in a text, each once.
 
-    >>> paths("In `src/a.py:12` and b.toml.")
-    ('src/a.py', 'b.toml')
+    >>> paths("In `src/a.py:12`, b.toml and the Makefile, not in app/[id]/page.tsx.")
+    ('src/a.py', 'b.toml', 'Makefile', 'app/[id]/page.tsx')
     """
-    matches = (match[0].rstrip(".").replace("\\", "/") for _, match in _in_words(_PATH, text[:_LONGEST]))
+    text = text[:_LONGEST]
+    in_words = (match[0] for _, match in _in_words(_PATH, text))
+    matches = (path.rstrip(".").replace("\\", "/") for path in (*in_words, *_SPACED.findall(text)))
     return tuple(dict.fromkeys(matches))[: 4 * MOST]
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from scrubjay.code.names import paths, symbols
+from scrubjay.code.names import BARE_FILE, paths, symbols
 from scrubjay.models.records import Memory, Turn
 from scrubjay.models.results import Mark
 from scrubjay.search.commands import fixes
@@ -31,9 +31,11 @@ _LEAST_STRENGTH = 2  # a sentence needs this strength; that a fact was saved on 
 _STRENGTHS = {3: tables.cues("reversal"), 2: tables.cues("warning"), 1: tables.cues("reason")}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
 _FILE = re.compile(
-    r"[\w.@+/-]*[\w@+-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml"
+    rf"(?:.*/)?(?:{BARE_FILE})"
+    r"|[\w.@+$()\[\]/-]*[\w@+)\]-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml"
     r"|ya?ml|json|ini|cfg|tf|hcl|sh|md|txt|lock|vue|svelte|s?css|html?|proto|gradle|xml|conf"
-    r"|env|vdf|tscn|dart|exs?|scala|nix|service|lnt)"
+    r"|env|vdf|tscn|dart|exs?|scala|nix|service|lnt"
+    r"|astro|bicep|cmake|csproj|gql|graphql|ipynb|less|lua|mdx|mk|prisma|properties|ps1|rst|svg|zig)"
 )
 _EVERYWHERE = tables.words("everywhere")
 _COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
