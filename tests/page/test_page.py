@@ -359,6 +359,17 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_purged(engine: Eng
     assert (await browser.post("fact", id=added["id"])).status_code == 404
 
 
+async def test_a_change_of_an_older_version_is_refused_and_says_what_to_do_in_the_browser(
+    engine: Engine, browser: Browser
+):
+    old = await fact(await engine.core(), "The heron nests in May.")
+    await browser.call("change", id=old.id, content="The heron nests in June.")  # as in another window
+    refused = await browser.post("change", id=old.id, content="The heron nests in July.")
+    assert refused.status_code == 400
+    sentence = refused.json()["error"]
+    assert "version 2" in sentence and "reload the page" in sentence and "scrubjay://" not in sentence
+
+
 async def test_facts_are_narrowed_by_words_kind_tag_source_and_use(engine: Engine, browser: Browser):
     core = await engine.core()
     heron = await fact(core, "The heron port is 8421.", tags=["ports"])

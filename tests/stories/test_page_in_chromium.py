@@ -506,6 +506,93 @@ def test_search_answers_while_typing_and_says_why(tab: Tab):
     expect(tab.locator("[data-here]")).to_be_visible()
 
 
+def test_going_back_to_a_list_returns_to_the_row_that_was_opened(tab: Tab):
+    tab.get_by_role("button", name="Show more of").click()
+    expect(tab.locator(".session").nth(60)).to_be_attached()
+    row = tab.locator(".session").nth(60)
+    href = row.get_attribute("href")
+    row.click()
+    expect(tab.locator("article.turn").first).to_be_visible()
+    assert tab.title() == f"{tab.get_by_role('heading', level=1).inner_text()} · Scrubjay"
+    tab.go_back()
+    expect(tab.locator(f'.session[href="{href}"]')).to_be_focused()
+    expect(tab.locator(f'.session[href="{href}"]')).to_be_in_viewport()
+    tab.get_by_role("navigation").get_by_role("link", name="Facts").click()
+    tab.get_by_role("navigation").get_by_role("link", name="Today").click()
+    expect(tab.get_by_role("heading", name="Today", level=1)).to_be_in_viewport()
+
+
+def test_a_slash_in_the_search_keeps_the_words_and_selects_them(tab: Tab):
+    go(tab, "#/search?q=heron")
+    tab.locator(".hit").first.focus()
+    tab.keyboard.press("/")
+    box = tab.get_by_role("searchbox", name="Search")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("heron")
+    tab.keyboard.type("wren")
+    expect(box).to_have_value("wren")
+
+
+def test_a_refused_search_does_not_keep_the_hits_of_the_last_one(story: Story, chromium: Browser):
+    context = chromium.new_context()
+    tab = context.new_page()
+    tab.goto(story.link())
+    go(tab, "#/search?q=heron")
+    expect(tab.locator(".hit").first).to_be_visible()
+    tag = tab.get_by_placeholder("#tag")
+    tag.fill("two words!")
+    tag.press("Enter")
+    expect(tab.get_by_text("tags[0] = 'two words!'")).to_be_visible()
+    expect(tab.locator(".hit")).to_have_count(0)
+    expect(tab.locator(".results")).to_have_attribute("aria-busy", "false")
+    context.close()
+
+
+def test_a_view_that_is_chosen_before_the_link_is_exchanged_waits_for_the_cookie(
+    story: Story, chromium: Browser
+):
+    context = chromium.new_context()
+    tab = context.new_page()
+    exchanges: list[Any] = []
+    tab.route("**/enter", lambda route: exchanges.append(route))  # as while the engine loads
+    tab.goto(story.link())
+    tab.get_by_role("navigation").get_by_role("link", name="Facts").click()
+    expect(tab.get_by_text("Not open")).to_have_count(0)
+    exchanges[0].continue_()
+    expect(tab.locator(".fact").first).to_be_visible()
+    context.close()
+
+
+def test_a_new_link_works_in_a_tab_that_was_not_admitted(story: Story, chromium: Browser):
+    context = chromium.new_context()
+    tab = context.new_page()
+    tab.goto(story.link().partition("#")[0])
+    expect(tab.get_by_text("has not opened a link")).to_be_visible()
+    tab.goto(story.link())  # only its fragment differs, so the browser does not load the page again
+    expect(tab.locator(".session").first).to_be_visible()
+    assert "#key" not in tab.url
+    context.close()
+
+
+def test_a_view_that_is_first_opened_after_the_end_of_the_engine_says_how_to_start_it(
+    chromium: Browser, tmp_path: Path
+):
+    user = make_user(tmp_path)
+    user.gets("add", "The whimbrel was here first.")
+    context = chromium.new_context()
+    try:
+        tab = context.new_page()
+        tab.goto(user.gets("open", "--print").strip())
+        expect(tab.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+        user.gets("stop")
+        expect(tab.get_by_text("The engine has ended", exact=True)).to_be_visible()
+        tab.get_by_role("navigation").get_by_role("link", name="Facts").click()
+        expect(tab.get_by_role("main")).to_contain_text("Run `scrubjay open` in a terminal")
+    finally:
+        context.close()
+        user.types("stop")
+
+
 def test_facts_are_added_changed_forgotten_and_restored(tab: Tab):
     go(tab, f"#/facts?in={MINE}")
     tab.get_by_text("Add a fact").click()

@@ -213,8 +213,14 @@ async def _add(call: Call) -> Any:
 
 
 async def _change(call: Call) -> Any:
-    request = call.request(FactChange)
+    request, lists = call.request(FactChange), call.core.lists
     record_id = await call.core.ids.full(request.id, None)
+    fact = await lists.find(record_id)
+    if isinstance(fact, Memory) and (newest := await lists.newest_version(fact)).id != fact.id:
+        raise InputError(
+            f"Not saved: this fact got version {newest.version} meanwhile, from {newest.source}. "
+            "Copy your words, reload the page, and change that version."
+        )
     return (await call.core.changes.edit(record_id, request.content, SOURCE)).wire()
 
 

@@ -140,7 +140,7 @@ async function showOne(container, route, signal) {
         button("Delete permanently …", () => purgeAll([record.id], back, "document")))),
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
     record.error ? h("p.warn", reason(record)) : null,
-    detail.waiting_for_vector ? h("p.faint", `${number(detail.waiting_for_vector)} of ${plural(detail.passages, "passage")} have no vector yet.`) : null,
+    detail.waiting_for_vector ? h("p.faint", `${number(detail.waiting_for_vector)} of ${plural(detail.passages, "passage")} ${detail.waiting_for_vector === 1 ? "has" : "have"} no vector yet.`) : null,
     summary ? h("section.card", h("h2", "Summary"), prose(summary, { folded: false })) : null,
     h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), showText())) : null,
       record.chunk_count ? toggle("As the passages that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null),

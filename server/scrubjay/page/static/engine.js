@@ -9,7 +9,7 @@ class Refusal extends Error {
   }
 }
 
-const GONE = "The engine does not answer. Run `scrubjay open` in a terminal to start it again.";
+export const GONE = "The engine does not answer. Run `scrubjay open` in a terminal to start it again.";
 
 async function parsed(response) {
   const answer = response.headers.get("content-type")?.includes("json") ? await response.json() : null;
@@ -36,13 +36,14 @@ let early = first && { key: first.key, answer: answerOf(first.response) };
 export const entering = first?.hasKey ? early.answer : null;
 
 /** Make one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
-export function call(name, params = {}, signal = undefined) {
+export async function call(name, params = {}, signal = undefined) {
   const values = withoutEmpty(params);
   if (early?.key === JSON.stringify([name, values])) {
     const { answer } = early;
     early = null;
     return answer;
   }
+  await entering?.catch(() => {}); // without its cookie, the call would be refused
   return post(`call/${name}`, values, signal);
 }
 

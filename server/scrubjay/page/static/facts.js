@@ -29,7 +29,7 @@ export async function show(container, route, signal) {
   if (route.parts[0]) return showOne(container, route, signal);
   const get = (name, missing = "") => route.options.get(name) ?? missing;
   const state = { which: get("which"), words: get("words"), kind: get("kind"), tag: get("tag"), source: get("source"), sort: get("sort", "updated_at") };
-  let shown = PAGE;
+  let shown = Number(get("shown")) || PAGE;
   const picked = new Set();
   const list = h("div.facts");
   const bulk = h("div.row.bulk", { "aria-live": "polite" });
@@ -52,11 +52,11 @@ export async function show(container, route, signal) {
     for (const [id, rival] of answers.flatMap((answer) => Object.entries(answer.rivals))) compared.set(id, rival);
     if (!filters.contains(document.activeElement)) drawFilters(values);
     fill(list, facts.length ? (pairs ? disagreeing(facts) : [facts]).map((group) => h(pairs ? "div.card.pair" : "div", group.map((fact) => row(fact, picked, drawBulk)))) : nothing(state));
-    if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), attempt(draw)))));
+    if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), refine({ shown }), attempt(draw)))));
     drawBulk(facts);
     markAlike(list, facts.filter((each) => !each.forgotten_at).slice(0, PAGE), signal);
   }
-  const narrow = (name) => (value) => ((state[name] = value), refine(state), (shown = PAGE), attempt(draw));
+  const narrow = (name) => (value) => ((state[name] = value), refine({ ...state, shown: "" }), (shown = PAGE), attempt(draw));
   function drawFilters(values) {
     const filter = (name, label, every, textOf) => {
       const rows = Object.entries(values[name]).map(([value, count]) => [value, `${textOf(value)} (${number(count)})`]);

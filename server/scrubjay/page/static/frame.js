@@ -29,7 +29,7 @@ export function address(view, parts = [], options = {}) {
 /** Open the same view with other options, without a new history entry. */
 export function refine(options) {
   const route = currentRoute();
-  history.replaceState(null, "", address(route.view, route.parts, { ...Object.fromEntries(route.options), ...options }));
+  history.replaceState(history.state, "", address(route.view, route.parts, { ...Object.fromEntries(route.options), ...options }));
 }
 
 /** The scope of the chosen project; "" for every project. */

@@ -1,7 +1,7 @@
 // The page: access, the current view, keyboard shortcuts, and the theme.
 
 import { button, choice, debounce, empty, fill, h, s } from "./dom.js";
-import { call, entering, listen, news } from "./engine.js";
+import { GONE, call, entering, listen, news } from "./engine.js";
 import { FILES, address, attempt, currentRoute, currentScope, say, toasts } from "./frame.js";
 import * as today from "./today.js";
 import { number, plural, project } from "./words.js";
@@ -31,10 +31,15 @@ const projects = h("div.projects");
 let nav;
 let leaving = null; // aborts the work of the current view
 let latest = 0; // the number of the latest call of `open`
+let lastHash = ""; // the address before the current one
 
 async function open() {
   const opened = ++latest;
   const route = currentRoute();
+  const isReturn = history.state?.wasOpened;
+  history.replaceState({ wasOpened: true }, "");
+  const left = lastHash;
+  lastHash = location.hash;
   leaving?.abort();
   leaving = new AbortController();
   for (const dialog of document.querySelectorAll("dialog")) dialog.close();
@@ -48,10 +53,9 @@ async function open() {
   for (const list of projects.querySelectorAll("select")) list.value = currentScope();
   try {
     // Today is imported statically: even a loaded module is only imported after the next paint.
-    const view = route.view === "today" ? today : await import(`./${FILES[route.view]}.js`);
+    const view = route.view === "today" ? today : await import(`./${FILES[route.view]}.js`).catch(() => Promise.reject(new Error(GONE)));
     if (opened !== latest) return;
     const container = h("div.view");
-    document.title = `${VIEWS[route.view]?.[0] ?? "Scrubjay"} · Scrubjay`;
     await view.show(container, route, leaving.signal);
     if (opened !== latest) return;
     fill(main, container);
@@ -59,10 +63,16 @@ async function open() {
     const isLater = opened > 1; // the first view needs neither focus nor scrolling, which would delay it by a layout
     if (first || (isLater && !main.contains(document.activeElement))) (first ?? main).focus({ preventScroll: true });
     container.dispatchEvent(new CustomEvent("shown"));
-    if (isLater && !container.querySelector("[data-here]")) scrollTo(0, 0);
+    const origin = isReturn && left && container.querySelector(`a[href="${CSS.escape(left)}"]`);
+    if (origin) {
+      origin.focus({ preventScroll: true });
+      origin.scrollIntoView({ block: "center" });
+    } else if (isLater && !container.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {
-    if (opened === latest && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: currentScope() }) }, "Go to Today")));
+    if (opened !== latest || error.name === "AbortError") return;
+    fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: currentScope() }) }, "Go to Today")));
   }
+  document.title = `${VIEWS[route.view]?.[0] ?? main.querySelector("h1, h2").textContent} · Scrubjay`;
 }
 
 function markProject(link, route) {
@@ -130,6 +140,7 @@ function onKey(event) {
   }
   if (input || event.ctrlKey || event.metaKey || event.altKey) return;
   if (pending === "g" && GOTO[event.key]) location.hash = address(GOTO[event.key], [], { in: currentScope() });
+  else if (event.key === "/" && currentRoute().view === "search") searchAgain();
   else if (event.key === "/") location.hash = address("search", [], { in: currentScope() });
   else if (event.key === "?") help();
   else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
@@ -140,6 +151,13 @@ function onKey(event) {
   }
   pending = "";
   event.preventDefault();
+}
+
+/** Focus the search box, with its words selected. */
+function searchAgain() {
+  const box = main.querySelector("[type=search]");
+  box?.focus();
+  box?.select();
 }
 
 /** Focus the next item that can be opened. */
@@ -177,7 +195,7 @@ async function start() {
   addEventListener("locked", () => showLocked());
   frame();
   news.addEventListener("state", showState);
-  addEventListener("hashchange", open);
+  addEventListener("hashchange", () => (location.hash.startsWith("#key=") ? location.reload() : open())); // a new link in the same tab
   addEventListener("keydown", onKey);
   const opening = open(); // at the same time the key is exchanged, which also returns the first data
   if (entering) {

@@ -44,7 +44,12 @@ export async function show(container, route, signal) {
     const chosenKinds = state.kinds ? state.kinds.split(",") : Object.keys(KINDS);
     const memories = chosenKinds.filter((kind) => kind !== "chunk");
     const answer = memories.length ? await attempt(() => ask(memories)) : null;
-    if (controller.signal.aborted || (memories.length && !answer)) return;
+    if (controller.signal.aborted) return;
+    if (memories.length && !answer) { // it was refused, so the hits of the last search no longer fit
+      status.textContent = "";
+      fill(results).setAttribute("aria-busy", "false");
+      return;
+    }
     const focusedHref = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     if (answer) {
       status.textContent = summary(answer);

@@ -17,7 +17,7 @@ const BEGIN = [
 export async function show(container, route, signal) {
   let day = route.options.get("day") ?? "";
   let host = route.options.get("host") ?? "";
-  let shown = PAGE;
+  let shown = Number(route.options.get("shown")) || PAGE;
   let timer = 0;
   let machine = { known: [], stored: {} }; // the hosts on this machine, and the stored problems by host from `status`
   const ask = () => call("sessions", { scope: currentScope(), host, day, size: Math.min(shown, 200) }, signal);
@@ -44,7 +44,7 @@ export async function show(container, route, signal) {
     hostRows(answer);
     fill(list, answer.results.length ? grouped(answer.results, fresh) : nothing(answer, day || host));
     if (answer.total > answer.results.length) {
-      list.append(h("div.row", button(`Show more of ${plural(answer.total, "session")}`, () => ((shown += PAGE), attempt(draw)))));
+      list.append(h("div.row", button(`Show more of ${plural(answer.total, "session")}`, () => ((shown += PAGE), refine({ shown }), attempt(draw)))));
     }
     if (focusedId) document.getElementById(focusedId)?.focus({ preventScroll: true });
     if (answer.behind) setTimeout(() => signal.aborted || redraw(), 2_000);
