@@ -20,6 +20,7 @@ from user import PATIENCE, make_user, newcomer, user
 import scrubjay
 from scrubjay import VERSION
 from scrubjay.cli import main
+from scrubjay.cli.command import Argument, Command
 from scrubjay.cli.parser import build_parser
 from scrubjay.cli.table import LISTED
 from scrubjay.home.scopes import display_name
@@ -41,6 +42,17 @@ def test_every_command_has_help_and_a_summary(command, capsys):
     assert left.value.code == 0
     assert page.startswith(f"usage: scrubjay {command.name}")
     assert command.summary in page and command.summary.endswith(".")
+
+
+@pytest.mark.parametrize("row", LISTED.values(), ids=lambda row: row.name)
+def test_s_is_short_for_scope_in_every_command(row):
+    options = [each.names for each in _arguments(row.load()) if "--scope" in each.names]
+    assert options in ([], [("-s", "--scope")])
+
+
+def _arguments(command: Command) -> list[Argument]:
+    groups = [each if isinstance(each, tuple) else (each,) for each in command.arguments]
+    return [argument for group in groups for argument in group]
 
 
 def test_the_help_lists_every_command_and_describes_scrubjay(newcomer):
@@ -88,10 +100,13 @@ def test_an_unknown_option_is_refused_with_the_commands_usage_and_the_nearest_na
 
 def test_ctrl_c_ends_a_command_silently(monkeypatch, capsys):
     class Interrupted:
-        def read(self) -> str:
+        def read(self) -> bytes:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("sys.stdin", Interrupted())
+    class Terminal:
+        buffer = Interrupted()
+
+    monkeypatch.setattr("sys.stdin", Terminal())
     assert main(["add", "-"]) == 130
     assert capsys.readouterr() == ("", "")
 
@@ -152,6 +167,13 @@ def test_an_unwritable_output_is_reported_and_a_closed_one_is_ignored(newcomer):
     shell = ["sh", "-c", '"$@" >&-', "sh", *command]
     done = subprocess.run(shell, env=newcomer.env, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("words", ["add -", "index -", "import -"])
+def test_a_closed_input_is_an_empty_one(newcomer, words):
+    shell = ["sh", "-c", '"$@" <&-', "sh", *console_command(), *words.split()]
+    done = subprocess.run(shell, env=newcomer.env, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and re.fullmatch(r"scrubjay: [^\n]+\n", done.stderr)
 
 
 def test_an_ascii_terminal_gets_the_whole_output_in_ascii(user):
@@ -478,6 +500,20 @@ def test_an_unknown_name_is_refused_with_the_closest_known_one(user):
     assert "Did you mean birds?" in user.refused("search", "heron", "--scope", "bird")
     done = user.types("serch", "heron")
     assert (done.returncode, "Did you mean search?" in done.stderr) == (2, True)
+
+
+def test_a_name_that_no_scope_can_have_is_that_of_a_projects_folder(user):
+    for name in ("größe", "my birds"):
+        (user.folder / name / ".git").mkdir(parents=True)
+        (user.folder / name / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        added = user.types("add", f"The crane of {name} is tall.", cwd=user.folder / name)
+        assert added.returncode == 0
+        assert f"The crane of {name}" in user.gets("list", "--scope", name)
+
+
+def test_an_option_before_the_name_of_a_command_is_refused_with_its_place(newcomer):
+    done = newcomer.types("--scope", "birds", "list")
+    assert done.returncode == 2 and "the options of a command follow its name" in done.stderr
 
 
 def test_commits_are_indexed_by_command_and_found_by_a_question(user):

@@ -5,6 +5,7 @@ all of them.
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -53,13 +54,26 @@ async def test_distilled_facts_are_listed_and_taken_back_and_what_was_given_is_l
     page = user.gets("review")
     assert "owls/0" in page and "The owlery opens at nine" in page and "1 distilled fact." in page
     id = page.split()[0]
-    assert "not a distilled fact" in user.refused("review", "--undo", "mem_0")
+    assert "1 distilled fact." in user.gets("review", id)
+    for undo in ([], ["--undo"]):
+        assert "'mem_0' is not a distilled fact" in user.refused("review", *undo, "mem_0")
     assert "1 distilled fact taken back" in user.gets("review", "--undo", id)
     assert "No distilled fact." in user.gets("review") and id in user.gets("restore", id)
     assert "1 distilled fact taken back" in user.gets("review", "--undo")
+    assert "No distilled fact." in user.gets("review", "--undo")
+    assert "--runs = 0: must be" in user.refused("review", "--runs", "0")
+    assert "--last = 0: must be" in user.refused("given", "--last", "0")
     assert "Not enough yet" in user.gets("effect")
     (line, _) = user.gets("given", "--last", "1").splitlines()
     assert "search_memories" in line and "token" in line and "owl" not in line.replace("sparrow", "")
+
+
+def test_a_fact_on_standard_input_may_have_another_encoding(user):
+    for number, text in enumerate(["The café of Zürich opens at 8.", "The café of Zürich opens at 9."]):
+        command = [*console_command(), "add", "-", "--tag", f"cafe{number}"]
+        data = text.encode("cp1252" if number else "utf-16")
+        subprocess.run(command, input=data, env=user.env, cwd=user.project, capture_output=True, check=True)
+        assert text in user.gets("search", "café", "--tag", f"cafe{number}")
 
 
 def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):
@@ -80,6 +94,8 @@ def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):
     assert f"{id}: forgotten" in user.gets("forget", "--content", "the heron queue is RabbitMQ.")
     assert "No memory, turn or document has the id 'mem_0'" in user.refused("restore", "mem_0")
     assert "No record is given." in user.refused("forget")
+    asked = user.gets("forget", "--query", "glacier kayak")
+    assert asked == "No fact or turn in sparrow is about 'glacier kayak'.\nNothing was forgotten.\n"
 
 
 def test_a_purge_lists_what_it_deletes_and_asks_first(user):
@@ -88,6 +104,13 @@ def test_a_purge_lists_what_it_deletes_and_asks_first(user):
     page = user.gets("forget", id, "--purge", "--yes")
     assert "The ibis key" in page and "1 record permanently deleted from the disk." in page
     assert "No memory, turn or document" in user.refused("restore", id)
+
+
+def test_undo_says_of_a_purged_record_that_it_cannot_be_undone(user):
+    id = kept(user.gets("add", "The ibis gate opens at six."))
+    user.gets("forget", id)
+    user.gets("forget", id, "--purge", "--yes")
+    assert f"{id} was deleted with --purge, which cannot be undone." in user.refused("undo")
 
 
 def test_the_profile_shows_lasting_and_new_facts(user):

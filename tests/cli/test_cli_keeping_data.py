@@ -66,12 +66,20 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
         count = len(streamed.splitlines()) - 1
         assert f"{count} records imported, 0 " in second.gets("import", "-", stdin=streamed)
         assert f"0 records imported, {count} " in second.gets("import", str(user.project / "all.jsonl"))
+        assert json.loads(second.gets("import", str(user.project / "all.jsonl"), "--json"))["same"] == count
         assert "Clang 19" in second.gets("search", "finch build", "--all")
         refusal = second.types("import", "-", stdin=streamed[:-9]).stderr
         assert refusal.startswith(f"scrubjay: standard input: Line {count + 1} is cut off or damaged")
     finally:
         second.types("stop")
     assert "is not a file" in user.refused("import", "nowhere.jsonl")
+
+
+@pytest.mark.parametrize("option", [["--dry-run"], ["--since", "2026-01-01"], ["--scope", "old"]])
+def test_an_export_is_not_imported_with_an_option_that_only_histories_have(newcomer, tmp_path, option):
+    (tmp_path / "all.jsonl").write_text(json.dumps({"format": exchange.FORMAT, "version": 1}) + "\n")
+    refused = newcomer.types("import", str(tmp_path / "all.jsonl"), *option)
+    assert refused.returncode == 1 and f"{option[0]} needs --from" in refused.stderr
 
 
 def test_standard_input_that_is_no_export_is_refused_though_its_line_never_ends(newcomer):

@@ -65,6 +65,24 @@ def replace(path: Path, old: str, new: str) -> None:
         path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
 
 
+def test_a_place_that_does_not_exist_is_refused_by_name(past: User):
+    assert "There is no file or folder" in past.refused("import", "--from", "codex", "/nowhere")
+
+
+def test_the_first_word_of_a_programs_name_suggests_all_that_begin_with_it(past: User):
+    assert "Did you mean claude-ai or claude-code or claude-mem?" in past.refused(
+        "import", "--from", "claude"
+    )
+    assert "Did you mean qwen-code?" in past.refused("setup", "--only", "qwen")
+
+
+def test_an_export_of_another_program_is_refused_with_the_reason(past: User):
+    export = past.folder / "conversations.json"
+    export.write_text('[{"uuid": "u", "chat_messages": [{"sender": "human", "text": "Which port?"}]}]')
+    page = past.gets("import", "--from", "chatgpt", str(export))
+    assert "a session in it has no id, so it may not be of chatgpt" in page
+
+
 def test_a_dry_run_counts_and_imports_nothing(past: User):
     page = past.gets("import", "--from", "all", "--dry-run")
     assert "together     6 turns of 3 sessions" in page

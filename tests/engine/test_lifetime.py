@@ -11,10 +11,16 @@ import signal
 import stat
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
+from hashing_encoder import Gated, HashingEncoder
+from said import fact
 from served import HELLO, PATIENCE, home, served
 
+from scrubjay.engine.control import serve_cli
+from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.listener import listen
 from scrubjay.wire.address import engine_facts
 from scrubjay.wire.hello import encode, fields_of
@@ -72,6 +78,39 @@ async def test_requests_in_flight_finish_before_the_engine_ends(home):
         engine.gate.set()
         assert await client.answer() == {"id": 1, "result": ""}
         assert (await client.answer())["lines"] == 1
+
+
+async def test_a_reindex_whose_client_has_left_does_not_delay_the_end(home):
+    encoder = Gated("heron", "mill")
+    core = Engine(home, open_model=lambda *_, **__: encoder)
+    await core.load()
+    await fact(await core.core(), "The heron nests behind the mill.")
+    async with served(home, grace_seconds=3600.0) as engine:
+        engine.face = partial(serve_cli, core, engine.life.finish, None)
+        client = await engine.client(HELLO.copy(kind="cli"))
+        await client.ask(1, "reindex")
+        assert await asyncio.to_thread(encoder.reached.wait, PATIENCE)
+        client.writer.close()
+        engine.life.finish("asked")
+        assert await asyncio.wait_for(engine.ended, PATIENCE) == "asked"
+        encoder.gate.set()
+    await core.close()
+
+
+async def test_a_status_does_not_repeat_a_failure_whose_cause_is_gone(home, monkeypatch):
+    monkeypatch.setattr("scrubjay.engine.engine.RETRY_SECONDS", 0.0)
+    Path(home.config).write_text("colour = 1\n")
+    core = Engine(home, open_model=lambda *_, **__: HashingEncoder())
+    await core.load()
+    async with served(home) as engine:
+        engine.face = partial(serve_cli, core, engine.life.finish, None)
+        client = await engine.client(HELLO.copy(kind="cli"))
+        await client.ask(1, "status")
+        assert "'colour'" in (await client.answer())["result"]["failure"]
+        Path(home.config).write_text("")
+        await client.ask(2, "status")
+        assert (await client.answer())["result"]["state"] == "ready"
+    await core.close()
 
 
 async def test_an_idle_engine_ends_and_a_busy_one_does_not(home):

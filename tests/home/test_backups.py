@@ -122,6 +122,12 @@ async def test_a_backup_needs_a_new_folder_outside_the_home(core: Core, tmp_path
     ).read_text() == "mine"
 
 
+async def test_of_two_backups_to_one_folder_the_second_is_told_that_it_is_full(core: Core, tmp_path: Path):
+    pair = (core.backup.make(str(tmp_path / "copy"), quietly) for _ in range(2))
+    made, refused = await asyncio.gather(*pair, return_exceptions=True)
+    assert made.files and isinstance(refused, InputError) and "is not empty" in str(refused)
+
+
 async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Core, tmp_path: Path):
     await filled(core)
     folder = tmp_path / "copy"

@@ -91,6 +91,13 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(path: str) -> None
         change(path, "qqq", "3")
 
 
+def test_a_byte_order_mark_of_an_editor_is_no_part_of_the_settings(path: str) -> None:
+    Path(path).write_bytes(b"\xef\xbb\xbfmin_length = 12\r\n")
+    assert load(path).min_length == 12
+    assert change(path, "min_length", "9").min_length == 9
+    assert load(path).min_length == 9
+
+
 def test_a_file_that_cannot_be_read_says_why(path: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not valid TOML"):
         load(write(path, "idle_minutes = = 3"))
@@ -120,6 +127,7 @@ def test_a_file_that_cannot_be_read_says_why(path: str, tmp_path: Path) -> None:
         ("excluded", "/a, /b c", ("/a", "/b c")),
         ("excluded", '["/a,b"]', ("/a,b",)),
         ("roots", "", ()),
+        ("excluded", "none", ()),
     ],
 )
 def test_a_typed_value_is_stored_and_read_back(path: str, key: str, text: str, value: object) -> None:

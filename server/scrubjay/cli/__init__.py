@@ -84,7 +84,8 @@ def _read_stdio(arguments: list[str]) -> tuple[str | None, bool, str]:
         elif word.startswith("--scope="):
             scope = word.partition("=")[2]
         else:
-            return scope, in_process, f"{word!r} is not an argument of stdio\n{USAGE}"
+            hint = "; the options of a command follow its name" if not word.startswith("-") else ""
+            return scope, in_process, f"{word!r} is not an argument of stdio{hint}\n{USAGE}"
     return scope, in_process, ""
 
 

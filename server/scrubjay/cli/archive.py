@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, existing_folder, flag, value
-from scrubjay.cli.display import Progress, contents, local, plural, redaction_notice, size
+from scrubjay.cli.display import Progress, contents, local, plural, print_answer, redaction_notice, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 
@@ -70,7 +70,7 @@ def _call(place: Place, method: str, label: str, **arguments: Any) -> dict[str, 
     value("file", "FILE", "an export (- is standard input), or with --from the place to search", nargs="?"),
     value("--from", "NAME", "import from this assistant or other memory, or from all", dest="source"),
     value("--since", "WHEN", "with --from: only from this time on, such as 2026-03-01 or 3 weeks ago"),
-    value("--scope", "NAME", "with --from: into this scope instead of each project's own"),
+    value("-s --scope", "NAME", "with --from: into this scope instead of each project's own"),
     flag("--dry-run", "with --from: only show what would be imported"),
     JSON,
 )
@@ -84,8 +84,12 @@ def import_(place: Place, options: argparse.Namespace) -> int:
         raise InputError(
             "Give the path of an export, or import other histories: `scrubjay import --from all`."
         )
+    for name in ("since", "scope", "dry_run"):
+        if getattr(options, name):
+            advice = "An export is imported whole, and keeps its scopes; repeat without it."
+            raise InputError(f"--{name.replace('_', '-')} needs --from. {advice}")
     if options.file != "-":
-        return _print_imported(_import(place, place.path(options.file)))
+        return _print_imported(_import(place, place.path(options.file)), as_json=options.json)
     with _private_file(place) as path:
         header = sys.stdin.buffer.readline(MAX_HEADER)  # a device may have an endless line
         if FORMAT.encode() not in header:
@@ -95,7 +99,7 @@ def import_(place: Place, options: argparse.Namespace) -> int:
             file.write(header)
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
-            return _print_imported(_import(place, path))
+            return _print_imported(_import(place, path), as_json=options.json)
         except InputError as error:
             raise InputError(str(error).replace(path, "standard input")) from error
 
@@ -106,17 +110,19 @@ def _import(place: Place, path: str) -> dict[str, Any]:
     return _call(place, "import", "importing", path=path)
 
 
-def _print_imported(counts: dict[str, Any]) -> int:
-    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} already known.")
-    for sentence in redaction_notice(counts["redacted"]):
-        print(sentence)
-    different_count = counts["different"]
-    if not different_count:
-        return 0
-    reason = "because the existing ones have other contents; those do not change"
-    print(f"{plural(different_count, 'record')} not imported, {reason}:")
-    print(f"  {', '.join(counts['differing'][:MAX_LISTED])}{', ...' if different_count > MAX_LISTED else ''}")
-    return 1
+def _print_imported(counts: dict[str, Any], *, as_json: bool) -> int:
+    print_answer(counts, _imported_lines(counts), as_json=as_json)
+    return 1 if counts["different"] else 0
+
+
+def _imported_lines(counts: dict[str, Any]) -> Iterator[str]:
+    yield f"{plural(counts['added'], 'record')} imported, {counts['same']:,} already known."
+    yield from redaction_notice(counts["redacted"])
+    if different_count := counts["different"]:
+        reason = "because the existing ones have other contents; those do not change"
+        yield f"{plural(different_count, 'record')} not imported, {reason}:"
+        more = ", ..." if different_count > MAX_LISTED else ""
+        yield f"  {', '.join(counts['differing'][:MAX_LISTED])}{more}"
 
 
 @contextmanager

@@ -9,7 +9,16 @@ from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
+from scrubjay.home.scopes import (
+    EVERY_SCOPE,
+    USER_SCOPE,
+    display_name,
+    find_scope,
+    is_scope,
+    list_scopes,
+    nearest,
+    project_folders,
+)
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
@@ -149,6 +158,16 @@ def current_scope(engine: EngineClient) -> str:
     return scope or USER_SCOPE
 
 
+def least_one(name: str, number: int) -> None:
+    """Refuse an option's number below 1.
+
+    Raises:
+        InputError: it is below 1.
+    """
+    if number < 1:
+        raise InputError(f"{name} = {number}: must be a whole number of at least 1.")
+
+
 def within(scope: str) -> str:
     """Return where a command looked, as part of a sentence."""
     return "anywhere" if scope == EVERY_SCOPE else f"in {display_name(scope)}"
@@ -157,14 +176,26 @@ def within(scope: str) -> str:
 def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     """Return the scope that the user typed, by its name or by a display name that no other scope has.
 
+    A name that no scope can have is that of a project's folder.
+
     Raises:
         InputError: the scope is unknown and not `may_be_new`, another has a similar name, or several match.
     """
-    names = {entry["scope"] for entry in list_scopes(place.home)}
+    entries = list_scopes(place.home)
+    if not is_scope(typed):  # a folder may have another name, such as `größe` or `my notes`
+        named = [entry["scope"] for entry in entries if _is_folder_of(place.home, entry, typed)]
+        if len(named) == 1:
+            return str(named[0])
+    names = {entry["scope"] for entry in entries}
     if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
         with call_engine(place) as engine:  # it also knows scopes named by users
             names |= engine.call("scopes", {}).keys()
     return find_scope(typed, names, may_be_new=may_be_new)
+
+
+def _is_folder_of(home: Home, entry: Mapping[str, Any], name: str) -> bool:
+    folders = [] if entry["merged_into"] else project_folders(home, entry["scope"])
+    return name in map(os.path.basename, folders)
 
 
 def existing_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:

@@ -49,7 +49,7 @@ QUIET_MS = 400  # pause that ends a burst of changes: editors write a file in st
     flag("--again", "read every file again, even unchanged ones"),
     flag("--hidden", "include hidden files and folders, such as .github"),
     value("--title", "TITLE", "the title of standard input; the same title replaces it"),
-    value("--scope", "NAME", "add to this scope instead of this folder's project"),
+    value("-s --scope", "NAME", "add to this scope instead of this folder's project"),
 )
 def index(place: Place, options: argparse.Namespace) -> int:
     """Make files, folders, commits or standard input searchable; keep them up to date."""

@@ -201,7 +201,7 @@ def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
 
 
 @command(
-    value("--scope", "NAME", "of this scope instead of this folder's project"),
+    value("-s --scope", "NAME", "of this scope instead of this folder's project"),
     value("--tokens", "N", "for all facts together (400)", type=int, dest="max_tokens"),
     JSON,
 )

@@ -84,7 +84,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     importer = _Importer(place, policy, since, options.scope)
     with Disk(place.home.spool_tmp) as disk:
         machine = this_machine(place.env)._replace(projects=_projects(place))
-        places = [place.path(options.file)] if options.file else None
+        places = [_existing(place.path(options.file))] if options.file else None
         items = importer.find(histories, disk, machine, places)
         hosts = [] if options.file else [history.host for history in histories if history.host in STORES]
         memories = [memory for host in hosts for memory in memory_files(host, machine)]
@@ -246,7 +246,7 @@ class _Importer:
     def _add_session(self, session: Session, stored: Stored) -> None:
         session_id = capture.storable(session.id).strip()
         if not session_id or len(session_id) > 200:
-            raise ValueError("it names no session")
+            raise ValueError(f"a session in it has no id, so it may not be of {session.host}")
         turns = session.turns
         if turns and not has_ended(turns[-1]) and stored.at > self._now - STILL_OPEN.total_seconds():
             turns = turns[:-1]
@@ -376,6 +376,12 @@ def _choose_histories(names: str, path: str | None) -> list[History]:
     if path and len(chosen) > 1:
         raise InputError("A file or folder is of one program: name one with --from.")
     return chosen
+
+
+def _existing(path: str) -> str:
+    if not os.path.exists(path):
+        raise InputError(f"There is no file or folder {path!r}. Give the path of an existing one.")
+    return path
 
 
 def _policy(home: Home) -> capture.Policy:

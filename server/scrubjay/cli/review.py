@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, value
+from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, least_one, value
 from scrubjay.cli.display import first_line, line_width, local, plural, print_answer
 from scrubjay.home import given as given_log
 from scrubjay.home.scopes import display_name
@@ -17,16 +17,17 @@ PIPED_WIDTH = 200  # characters of a line outside a terminal
     value("id", "ID", "only take this fact back, or only show it", nargs="*"),
     flag("--undo", "take back the facts of the last run, or those named"),
     value("--runs", "N", "list the last N runs (1)", type=int, default=1),
-    value("--scope", "NAME", "of this scope instead of this folder's project"),
+    value("-s --scope", "NAME", "of this scope instead of this folder's project"),
     JSON,
 )
 def review(place: Place, options: argparse.Namespace) -> None:
     """List the facts that an assistant's model distilled, or take them back."""
+    least_one("runs", options.runs)
     with call_engine(place) as engine:
         params = drop_none(scope=options.scope, undo=options.undo or None, ids=options.id or None)
         facts = engine.call("review", params)
-    if not options.undo:
-        facts = [fact for fact in facts if fact["run"] <= options.runs or options.id]
+    if not options.undo and not options.id:
+        facts = [fact for fact in facts if fact["run"] <= options.runs]
     print_answer(facts, _fact_lines(facts, undone=options.undo), as_json=options.json)
 
 
@@ -39,17 +40,18 @@ def _fact_lines(facts: list[dict[str, Any]], *, undone: bool) -> Iterator[str]:
         if other_id := fact.get("may_contradict"):
             yield f"    may contradict {other_id}, which stays"
     count = plural(len(facts), "distilled fact")
-    if undone:
-        yield f"{count} taken back. `scrubjay restore ID` brings one back."
-    elif facts:
-        yield f"{count}. `scrubjay review --undo` takes the last run back, `--undo ID` one fact."
-    else:
+    if not facts:
         yield "No distilled fact. An assistant distills when you type its command distill."
+    elif undone:
+        yield f"{count} taken back. `scrubjay restore ID` brings one back."
+    else:
+        yield f"{count}. `scrubjay review --undo` takes the last run back, `--undo ID` one fact."
 
 
 @command(value("--last", "N", "how many (20)", type=int, default=20), JSON)
 def given_(place: Place, options: argparse.Namespace) -> None:
     """List what models were given: when, in which session, by what, how many tokens."""
+    least_one("last", options.last)
     entries = given_log.read(place.home)[-options.last :]
     print_answer([entry._asdict() for entry in entries], _given_lines(entries), as_json=options.json)
 

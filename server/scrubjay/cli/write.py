@@ -6,7 +6,17 @@ import argparse
 import os
 import sys
 
-from scrubjay.cli.command import Place, call_engine, command, confirm, drop_none, flag, value
+from scrubjay.cli.command import (
+    Place,
+    call_engine,
+    command,
+    confirm,
+    current_scope,
+    drop_none,
+    flag,
+    value,
+    within,
+)
 from scrubjay.cli.display import first_line, local, plural, redaction_notice
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
@@ -50,7 +60,7 @@ SIMILAR = {
 )
 def add(place: Place, options: argparse.Namespace) -> None:
     """Save one fact, for this project or for all of them."""
-    text = sys.stdin.read().strip() if options.text == ["-"] else " ".join(options.text)
+    text = _read_input().strip() if options.text == ["-"] else " ".join(options.text)
     if not text.strip():
         advice = "Give some words, or `-` and the text on standard input."
         raise InputError(f"There is nothing to save: the text is empty. {advice}")
@@ -76,16 +86,38 @@ def edit(place: Place, options: argparse.Namespace) -> None:
     """Change the words of a fact: a new version, which searches find instead."""
     with call_engine(place) as engine:
         record = engine.call("show", {"id": options.id}).get("record", {})
-        text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
+        text = _read_input() if options.text == ["-"] else " ".join(options.text)
         if not options.text:
             text = _edit_text(place.env, record.get("content", ""))
         if not text.strip() or text.strip() == record.get("content"):
-            print("The words are the same; nothing was changed.")
+            print(f"The {'words are the same' if text.strip() else 'text is empty'}; nothing was changed.")
             return
         result = engine.call("edit", {"id": options.id, "content": text.strip()})
     print(SAVED[result["action"]].format(**result))
     for sentence in redaction_notice(result["redacted"]):
         print(sentence)
+
+
+def _read_input() -> str:
+    return _decode(sys.stdin.buffer.read(), "The text on standard input")
+
+
+def _decode(data: bytes, what: str) -> str:
+    """Return a text of the user in UTF-8, or in the encoding that its bytes show.
+
+    Raises:
+        InputError: they show none.
+    """
+    from scrubjay.reading.encodings import decode
+    from scrubjay.reading.result import Unreadable
+
+    try:
+        text, encoding = decode(data)
+    except Unreadable as error:
+        raise InputError(f"{what} {error}.") from None
+    if encoding is None:
+        raise InputError(f"{what} is in an unknown encoding; save it as UTF-8.")
+    return text.replace("\r\n", "\n")
 
 
 def _edit_text(env: Mapping[str, str], text: str) -> str:
@@ -107,8 +139,8 @@ def _edit_text(env: Mapping[str, str], text: str) -> str:
             raise InputError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
         if code != 0:
             raise InputError(f"The editor {command[0]} ended with code {code}; nothing was changed.")
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        with open(path, "rb") as edited:
+            return _decode(edited.read(), "The text from the editor")
 
 
 @command()
@@ -127,7 +159,7 @@ def undo(place: Place, options: argparse.Namespace) -> int:
     value("id", "ID", "an id from `scrubjay list` or `scrubjay search`, or its beginning", nargs="*"),
     value("--content", "TEXT", "the exact words of a fact of this project, instead of its id"),
     value("--query", "TEXT", "the subject of facts and turns; they are listed, and you are asked"),
-    value("--scope", "NAME", "the scope for --content and --query instead of this folder's project"),
+    value("-s --scope", "NAME", "the scope for --content and --query instead of this folder's project"),
     flag("--purge", "delete from the disk, older versions too; this cannot be undone"),
     flag("--dry-run", "only list what would be forgotten"),
     flag("-y --yes", "do not ask"),
@@ -149,6 +181,9 @@ def forget(place: Place, options: argparse.Namespace) -> None:
                 for hit in hits:
                     text = first_line(hit.get("memory") or hit.get("chunk") or "", 100)
                     print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {text}")
+                if not hits:
+                    where = within(options.scope or current_scope(engine))
+                    print(f"No fact or turn {where} is about {options.query!r}.")
                 if options.dry_run or not hits or not (options.yes or _has_agreed(hits, purge=options.purge)):
                     print("Nothing was forgotten.")
                     continue

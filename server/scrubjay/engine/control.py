@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from scrubjay.engine.core import Core
 
 SOURCE = "cli"
-# Methods that are cancelled when their client disconnects; a reindex should finish once it has begun.
+# Methods that are cancelled when their client disconnects.
 _INTERRUPTIBLE = frozenset({"index", "export", "import"})
 
 _KINDS: dict[str, type[AnyRecord]] = {"facts": Memory, "turns": Turn, "documents": Document}
@@ -101,9 +101,11 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
                 answer = {"result": {"link": await open_page()}}
             else:
                 work = _result(engine, name, call)
-                answer = {
-                    "result": await (_while_connected(connection, work) if name in _INTERRUPTIBLE else work)
-                }
+                if name in _INTERRUPTIBLE:
+                    work = _unless(connection.ended(), work)
+                elif name == "reindex":  # it goes on without its client, and after a restart
+                    work = _unless(connection.deserted(), work)
+                answer = {"result": await work}
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
             advice = "Free disk space, or check the permissions there, and try again."
@@ -162,8 +164,12 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
     """Return the status. `wait` waits until loading is over, `brief` leaves out the counts."""
     if call.params.get("wait") is True:
         await engine.loaded()
+    is_brief = call.params.get("brief") is True
+    if engine.failure is not None and not is_brief:
+        with contextlib.suppress(ScrubjayError):
+            await engine.core()  # tries again, because the cause may be gone
     facts = {**engine.facts(), "scope": call.project_scope, "busy": engine.busy}
-    if call.params.get("brief") is True:
+    if is_brief:
         return facts
     if not engine.ready or engine.failure is not None:
         return facts
@@ -330,10 +336,10 @@ async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
 
 
 async def _review(core: Core, call: Call) -> list[Any]:
-    """Return the distilled facts of a scope. With `undo`, take back those in `ids`, or the last run."""
-    if not call.params.get("undo"):
-        return await core.distilling.facts(call.scope)
+    """Return the distilled facts of a scope, or those in `ids`; `undo` takes them, or the last run, back."""
     ids = [await core.ids.full(str(each), call.client_scope) for each in call.params.get("ids") or ()]
+    if not call.params.get("undo"):
+        return await core.distilling.facts(call.scope, ids)
     return await core.distilling.take_back(call.scope, ids, SOURCE)
 
 
@@ -388,9 +394,9 @@ class _ClientLeft(Exception):
     """The client disconnected before its answer was ready."""
 
 
-async def _while_connected(connection: Connection, work: Awaitable[Any]) -> Any:
-    """Return the result of the work; cancel it if the client disconnects, as an interrupted command does."""
-    task, departure = asyncio.ensure_future(work), asyncio.ensure_future(connection.ended())
+async def _unless(departs: Awaitable[None], work: Awaitable[Any]) -> Any:
+    """Return the result of the work; cancel it when the client departs, as an interrupted command does."""
+    task, departure = asyncio.ensure_future(work), asyncio.ensure_future(departs)
     try:
         await asyncio.wait({task, departure}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():

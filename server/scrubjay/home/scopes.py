@@ -94,7 +94,9 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Return a question that suggests similar names; "" if none is similar."""
     import difflib  # takes 5 ms, needed only after a typing error
 
-    matches = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.75)
+    known = sorted(names)
+    longer = [each for each in known if name and each.startswith(f"{name}-")]  # such as `claude`
+    matches = longer[:3] or difflib.get_close_matches(name, known, n=3, cutoff=0.75)
     return f" Did you mean {' or '.join(matches)}?" if matches else ""
 
 

@@ -78,7 +78,7 @@ def _folders(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) and value.strip().startswith("["):
         value = tomllib.loads(f"value = {value}")["value"]
     elif isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
+        value = [part.strip() for part in value.split(",") if part.strip() not in ("", "none")]
     if not all(os.path.isabs(_text(folder)) for folder in value):
         raise ValueError
     return tuple(value)
@@ -98,7 +98,7 @@ _PROMPT = Kind("a text, empty for no prompt at all, or none", _prompt)
 _SWITCH = Kind("true or false", lambda value: _YES_NO[str(value).strip().lower()])
 _CAPTURE = _choice(CAPTURES)
 _INJECT = _choice(INJECTIONS, {word: injection(on) for word, on in _YES_NO.items()})
-_FOLDERS = Kind("a list of absolute folders, separated by commas", _folders)
+_FOLDERS = Kind("a list of absolute folders, separated by commas, or none", _folders)
 _STORE = Kind(
     "s3://bucket/prefix, or none for the home's own folder "
     "(LanceDB Cloud, db://, has no primary keys, which every write here needs)",
@@ -112,7 +112,7 @@ class Settings:
 
     # the bundled model starts in 0.2 s and needs no download
     model: str = _TEXT.setting(
-        "bundled", "The embedding model: bundled, a folder, or the id of a model on this disk."
+        "bundled", "The embedding model: bundled, multilingual, a folder, or the id of a model on this disk."
     )
     query_prompt: str | None = _PROMPT.setting(
         None, "Prefix of queries for the model; none: the model's own prompt."
@@ -336,7 +336,7 @@ def _settings(text: str, path: str) -> Settings:
 
 def _read(path: str) -> str:
     try:
-        return read_kept(path)[:_MAX_BYTES].decode()
+        return read_kept(path)[:_MAX_BYTES].decode("utf-8-sig")  # editors on Windows write a mark
     except FileNotFoundError:
         return ""
     except ValueError as error:
@@ -370,7 +370,7 @@ def restore_config(home: Home) -> str | None:
         copy = copy_of(path)
     try:
         content, damaged = read_whole(copy), read_whole(path)
-        _settings(content.decode(), copy)
+        _settings(content.decode("utf-8-sig"), copy)
     except (OSError, ValueError, InputError):
         return None
     _write(f"{path}.broken", damaged, with_copy=False)

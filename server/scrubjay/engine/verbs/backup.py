@@ -51,8 +51,8 @@ class Backup(Verb):
         if self._store.shared is not None:
             advice = "Use the bucket's own versions or copies, or `scrubjay export`, which is consistent."
             raise InputError(f"A store in {self._store.path} cannot be copied as a folder. {advice}")
-        _check_target(folder, self._home)
         async with self._lock:
+            _check_target(folder, self._home)  # after an earlier backup, which may be of this folder
             draft = f"{folder}.scrubjay.part"
             if os.path.isdir(draft):  # from a backup that was killed
                 await asyncio.to_thread(shutil.rmtree, draft)

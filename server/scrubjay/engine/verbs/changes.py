@@ -61,7 +61,9 @@ class Changes(Verb):
         for record_id in step.ids[:1] if step.did == "edit" else step.ids:
             try:
                 done.append(await self._undo_one(step, record_id, source))
-            except (InputError, NotFound) as error:
+            except NotFound:
+                refused.append(f"{record_id} was deleted with --purge, which cannot be undone.")
+            except InputError as error:
                 refused.append(str(error))
         await asyncio.to_thread(undo.write, self._home, earlier)
         return Undone(did=step.did, ids=done, refused=refused)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -96,10 +96,16 @@ class Distilling(Verb):
             await self._set_mark(scope, (micros(turns[-1].started_at), turns[-1].id))
         return Piece(tuple(turns), len(marks) - len(turns))
 
-    async def facts(self, scope: str) -> list[DistilledFact]:
-        """Return the current distilled facts of a scope, the latest first."""
+    async def facts(self, scope: str, ids: Sequence[str] = ()) -> list[DistilledFact]:
+        """Return the current distilled facts of a scope, the latest first; with `ids`, only these.
+
+        Raises:
+            InputError: an id is not that of a current distilled fact of this scope.
+        """
         now = self._clock()
-        return [_as_result(fact, run) for fact, run in await self._runs(scope) if is_current(fact, now)]
+        current = [(fact, run) for fact, run in await self._runs(scope) if is_current(fact, now)]
+        _refuse_unknown(ids, {fact.id for fact, _ in current}, scope)
+        return [_as_result(fact, run) for fact, run in current if not ids or fact.id in ids]
 
     async def take_back(self, scope: str, ids: Sequence[str], source: str) -> list[DistilledFact]:
         """Forget these distilled facts, or all of the last run; facts that they replaced are current again.
@@ -110,10 +116,7 @@ class Distilling(Verb):
         now = self._clock()
         by_id = {fact.id: (fact, run) for fact, run in await self._runs(scope)}
         current = {each: pair for each, pair in by_id.items() if is_current(pair[0], now)}
-        if unknown := [each for each in ids if each not in current]:
-            raise InputError(
-                f"{unknown[0]!r} is not a distilled fact of {scope}. `scrubjay review` lists them."
-            )
+        _refuse_unknown(ids, current.keys(), scope)
         last = min((run for _, run in current.values()), default=0)
         chosen = [pair for pair in current.values() if (pair[0].id in ids if ids else pair[1] == last)]
         for fact, run in chosen:
@@ -157,6 +160,11 @@ class Distilling(Verb):
         except (OSError, ValueError):  # without a file, or with a damaged one, the last day is read again
             return {}
         return marks if isinstance(marks, dict) else {}
+
+
+def _refuse_unknown(ids: Sequence[str], known: Collection[str], scope: str) -> None:
+    if unknown := [each for each in ids if each not in known]:
+        raise InputError(f"{unknown[0]!r} is not a distilled fact of {scope}. `scrubjay review` lists them.")
 
 
 def _as_result(fact: Memory, run: int) -> DistilledFact:
