@@ -201,6 +201,11 @@ def test_chunks_of_a_csv_file_repeat_its_header_and_keep_rows_whole() -> None:
     assert all(piece.count('"') % 2 == 0 for piece in of(text, found))
 
 
+def test_the_header_of_a_csv_file_shows_what_separates_its_values() -> None:
+    text = "name;price\n" + "".join(f'"service; {n}";"1,5 €\nper day; net"\n' for n in range(30))
+    assert all(piece.count('"') % 2 == 0 for piece in of(text, cut(text, 150, "csv")))
+
+
 def test_chunks_of_a_pdf_know_their_page() -> None:
     text = "one\n\f\n# Two\n\n" + "word " * 30 + "\n\f\nthree"
     found = cut(text, 100, "pdf")

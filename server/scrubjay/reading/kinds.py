@@ -32,8 +32,10 @@ _TYPES = {
     "csv": "csv",
     "tsv": "tsv tab",
     "notebook": "ipynb",
-    "email": "eml",
+    "email": "eml mht mhtml",
+    "mailbox": "mbox mbx",
     "msg": "msg",
+    "card": "ics ical ifb vcs vcf vcard",
 }
 _LANGUAGES = {
     "python": "py pyi pyw",
@@ -54,7 +56,11 @@ _LANGUAGES = {
     "yaml": "yaml yml",
     "toml": "toml",
     "ini": "ini cfg conf properties env editorconfig",
-    "xml": "xml svg xsd xsl rss atom plist csproj pom gradle",
+    "xml": (
+        "xml svg xsd xsl xslt rss atom plist pom csproj fsproj vbproj vcxproj props targets nuspec resx xaml "
+        "fxml storyboard xib ui wsdl kml gpx opml drawio ttml"
+    ),
+    "groovy": "groovy gradle",
     "sql": "sql",
     "css": "css scss sass less",
     "kotlin": "kt kts",
@@ -72,6 +78,26 @@ _LANGUAGES = {
     "fsharp": "fs fsx",
     "clojure": "clj cljs edn",
     "lisp": "el lisp scm",
+    "objc": "mm",
+    "visualbasic": "vb vbs bas",
+    "pascal": "pas dpr",
+    "fortran": "f f90 f95 f03 f08",
+    "ada": "adb ads",
+    "crystal": "cr",
+    "elm": "elm",
+    "coffeescript": "coffee",
+    "tcl": "tcl",
+    "awk": "awk",
+    "fish": "fish",
+    "gdscript": "gd",
+    "verilog": "v sv svh",
+    "vhdl": "vhd vhdl",
+    "starlark": "bzl bazel star",
+    "jsonnet": "jsonnet libsonnet",
+    "thrift": "thrift",
+    "prisma": "prisma",
+    "shader": "glsl vert frag hlsl wgsl",
+    "template": "erb ejs hbs mustache jinja jinja2 j2 liquid twig njk pug haml slim jsp cshtml razor",
     "zig": "zig",
     "nim": "nim",
     "vue": "vue svelte astro",
@@ -88,6 +114,13 @@ _LANGUAGES = {
     "nix": "nix",
     "vim": "vim",
 }
+_MARKUPS = {
+    "rst": "rst rest",
+    "asciidoc": "adoc asciidoc asc",
+    "org": "org",
+    "latex": "tex ltx latex",
+    "mediawiki": "wiki mediawiki",
+}
 _NAMES = {
     "makefile": "make",
     "gnumakefile": "make",
@@ -97,7 +130,15 @@ _NAMES = {
     "gemfile": "ruby",
     "rakefile": "ruby",
     "vagrantfile": "ruby",
-    "jenkinsfile": "java",
+    "jenkinsfile": "groovy",
+    "justfile": "make",
+    "meson.build": "starlark",
+    "pipfile": "toml",
+    "cargo.lock": "toml",
+    "poetry.lock": "toml",
+    "gemfile.lock": "yaml",
+    "pipfile.lock": "json",
+    "requirements.txt": "ini",
     ".bashrc": "bash",
     ".zshrc": "bash",
     ".profile": "bash",
@@ -122,13 +163,23 @@ def _by_suffix(table: dict[str, str]) -> dict[str, str]:
 
 
 _TYPE_OF, _LANGUAGE_OF, _REFUSAL_OF = _by_suffix(_TYPES), _by_suffix(_LANGUAGES), _by_suffix(_REFUSED)
-_INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([a-z]+)")
+_MARKUP_OF = _by_suffix(_MARKUPS)
+_INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _LANGUAGE_OF_INTERPRETER = {name: name for name in ("python", "bash", "ruby", "php", "perl")}
-_LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "node": "javascript"}
+_LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "node": "javascript"}
+_LANGUAGE_OF_INTERPRETER |= {"deno": "typescript", "bun": "typescript", "Rscript": "r", "pwsh": "powershell"}
+_LANGUAGE_OF_INTERPRETER |= {name: name for name in ("lua", "julia", "elixir", "fish")}
 _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
 _OR_TEXT = frozenset({"doc", "msg"})  # plain texts and messages of robots have these suffixes too
+# The line above each message of a mailbox.
+MESSAGE = re.compile(rb"(?:\A|(?<=\n))From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?=[\w-]+: )")
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
+
+
+# what programs write into a file that they name .xls for Excel to open
+_FRAGMENT = re.compile(rb"\s*<(?:table|head|body|meta|style)[\s>]", re.IGNORECASE)
+_SEPARATORS = {b"\t": "tsv", b",": "csv", b";": "csv"}
 
 
 def endings(languages: Container[str | None]) -> list[str]:
@@ -154,13 +205,25 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
         return Kind("json" if language == "json" else "code", language)
     if suffix in _TYPE_OF:
         kind = Kind(_TYPE_OF[suffix])
-        if kind.type in ARCHIVES and _MARKUP.match(head):
+        if kind.type in ARCHIVES and (_MARKUP.match(head) or _FRAGMENT.match(head)):
             return Kind("html")
+        if suffix == "xls" and start and _looks_like_text(head):
+            first_line = start.partition(b"\n")[0]
+            return Kind(next((name for mark, name in _SEPARATORS.items() if mark in first_line), "text"))
         return Kind("text") if kind.type in _OR_TEXT and start and _looks_like_text(head) else kind
+    if language := _NAMES.get(base.rpartition(".")[0]):  # Dockerfile.dev, .env.local
+        return Kind("code", language)
     if interpreter := _INTERPRETER.match(head):
         language = _LANGUAGE_OF_INTERPRETER.get(interpreter[1].decode())
         return Kind("code" if language else "text", language)
+    if MESSAGE.match(head):
+        return Kind("mailbox")
     return Kind("html") if _MARKUP.match(head) else Kind("text")
+
+
+def markup_of(name: str) -> str | None:
+    """Return the markup of a text with headings, by its name; None for plain text and Markdown."""
+    return _MARKUP_OF.get(name.lower().rpartition(".")[2]) if "." in name else None
 
 
 def refusal(name: str, head: bytes | None = None) -> str | None:

@@ -11,6 +11,7 @@ from scrubjay.models.records import COMMIT, Document, Passage, content_hash, der
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
 from scrubjay.reading import FileText
+from scrubjay.reading.kinds import markup_of
 from scrubjay.records.extracted import plan_facts
 from scrubjay.records.passages import cut_document, document_passages
 from scrubjay.store import conditions
@@ -145,7 +146,8 @@ def _title(request: DocumentText, kind: str) -> str | None:
     if title := request.title or title_in(request.metadata):
         return title
     content = request.content or ""
-    heading = (front_title(content) or first_title(content)) if kind in _TITLED else None
+    markup = markup_of(request.path or "") if kind == "text" else None
+    heading = (front_title(content) or first_title(content, markup)) if kind in _TITLED else None
     beginning = opening(content) if kind in ("text", "markdown") else ""
     return heading or (os.path.basename(request.path) if request.path else None) or beginning or None
 

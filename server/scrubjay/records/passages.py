@@ -21,7 +21,7 @@ from scrubjay.models.records import (
     fields_of,
     hidden_since,
 )
-from scrubjay.reading.kinds import kind_of
+from scrubjay.reading.kinds import kind_of, markup_of
 from scrubjay.store.changes import Change
 from scrubjay.store.facets import facets
 from scrubjay.text.chunking import Chunk, chunks, split
@@ -162,6 +162,8 @@ def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[st
     The language of a source file comes from its name, else from its first line, as noted in the metadata.
     """
     language = None
+    if kind == "text":
+        language = markup_of(path or "")
     if kind in ("code", "json"):
         language = kind_of(path or "").language or str(metadata.get("language") or "text")
     return chunks(content, kind, language)

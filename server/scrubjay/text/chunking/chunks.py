@@ -41,11 +41,12 @@ def chunks(
     """Cut a document into chunks of at most `size` characters, in order; only white space is left out.
 
     If `language` names a programming or data language, the text is read as code. Otherwise a `kind` of `csv`
-    or `tsv` is read as a table, and any other text as Markdown; chunks of a `pdf` have page numbers. The same
-    text always gives the same chunks, and chunks far from an edit do not change.
+    or `tsv` is read as a table, and any other text as Markdown or as the markup that `language` names; chunks
+    of a `pdf` have page numbers. The same text always gives the same chunks, and chunks far from an edit do
+    not change.
     """
     starts = line_starts(text)
-    limit = size or (CODE_SIZE if language else SIZE)
+    limit = size or (SIZE if language is None or kind == "text" else CODE_SIZE)
     pages = [match.end() for match in _PAGE.finditer(text)] if kind == "pdf" else []
     result = []
     for section in _sections(text, starts, kind, language, limit):
@@ -73,10 +74,12 @@ def _pieces(text: str, section: Section, pages: list[int], size: int) -> Iterato
 def _sections(text: str, starts: list[int], kind: str, language: str | None, size: int) -> Iterable[Section]:
     if len(starts) > _MOST_LINES:
         return [Section(0, len(text))]
+    if kind == "text":
+        return markdown.sections(text, starts, language)
     if language is not None:
         return _code_sections(text, starts, language, size)
     if kind in ("csv", "tsv"):
-        return _table_sections(text, starts, "\t" if kind == "tsv" else ",")
+        return _table_sections(text, starts, max(",;\t|", key=text.partition("\n")[0].count))
     return markdown.sections(text, starts)
 
 

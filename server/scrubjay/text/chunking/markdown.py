@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from scrubjay.text.chunking import markups
 from scrubjay.text.chunking.cuts import Repeat, Section
 from scrubjay.text.front_matter import end_of_front_matter
 
@@ -21,22 +22,25 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _TITLE_IN = 100_000  # characters at the start of a note in which its title is searched
 
 
-def first_title(text: str) -> str | None:
+def first_title(text: str, markup: str | None = None) -> str | None:
     """Return the words of a note's title (its first heading of level 1), or None if it has no title.
+
+    `markup` names another markup than Markdown.
 
     >>> first_title("## Part\\n\\n# [Whole](https://example.org)"), first_title("## Part")
     ('Whole', None)
     """
     head = text[:_TITLE_IN]
-    lines, blocks = head.split("\n"), list(_blocks(head))
+    lines, blocks = head.split("\n"), list(_blocks(head, markup))
     titles = [title for _, _, kind, level, title in blocks if kind == "heading" and level == 1]
+    titles[:0] = [markups.stated_title(head, markup) or ""] if markup else []
     prose = "\n".join(lines[first] for first, _, kind, _, _ in blocks if kind == "text")
     titles += [_TAG.sub("", title[1]) for title in _HTML_TITLE.finditer(prose)]
     words = (" ".join(_LINK.sub(r"\1", _LINK.sub(r"\1", title)).split()) for title in titles)
     return next((title[:_LONGEST_HEADING] for title in words if title), None)
 
 
-def sections(text: str, starts: list[int]) -> Iterator[Section]:
+def sections(text: str, starts: list[int], markup: str | None = None) -> Iterator[Section]:
     """Split a text at its headings; a heading without a body belongs to the section below it.
 
     `starts` are the offsets of the lines. Fences and tables stay whole, a `#` inside a fence is not a
@@ -51,7 +55,7 @@ def sections(text: str, starts: list[int]) -> Iterator[Section]:
     def section(end: int) -> Section:
         return Section(begin, end, tuple(name for _, name in path), tuple(whole), tuple(repeats))
 
-    for first, last, kind, level, title in _blocks(text):
+    for first, last, kind, level, title in _blocks(text, markup):
         start, end = starts[first], starts[last] if last < len(starts) else len(text)
         if kind == "heading":
             if has_body:
@@ -69,9 +73,12 @@ def sections(text: str, starts: list[int]) -> Iterator[Section]:
     yield section(len(text))
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int, str, int, str]]:
+def _blocks(text: str, markup: str | None = None) -> Iterator[tuple[int, int, str, int, str]]:
     """Yield (first line, line after the last, heading | fence | table | text, level, title) of each block."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
+    if markup is not None:
+        yield from markups.blocks(lines, markup)
+        return
     end = end_of_front_matter(text)
     number = text.count("\n", 0, end)
     if end:  # a comment in front matter is not a heading

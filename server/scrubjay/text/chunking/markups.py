@@ -1,0 +1,81 @@
+"""Finds the headings of texts in other markups than Markdown; a line of literal text is not a heading."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+# By markup: a heading (its mark and its words), the beginning of literal text, and the end of this text.
+_LINES = {
+    "asciidoc": (r"(={1,6})[ \t]+(\S.*)", r"(-{4,}|\.{4,}|`{3,}).*", r"{}"),
+    "org": (
+        r"(\*{1,8})[ \t]+(?:(?:TODO|NEXT|DONE)[ \t]+)?(\S.*?)(?:[ \t]+:[\w@:]+:)?",
+        r"[ \t]*#\+begin_(\w+).*",
+        r"[ \t]*#\+end_{}.*",
+    ),
+    "latex": (
+        r"[ \t]*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{(.+?)\}.*",
+        r"[ \t]*\\begin\{(verbatim|lstlisting|minted)\}.*",
+        r".*\\end{{{}}}.*",
+    ),
+    "mediawiki": (
+        r"(={1,6})[ \t]*(\S.*?)[ \t]*\1",
+        r".*<(pre|syntaxhighlight|source)\b(?!.*</).*",
+        r".*</{}>.*",
+    ),
+}
+_RULES = {
+    markup: (re.compile(heading), re.compile(begin, re.IGNORECASE), end)
+    for markup, (heading, begin, end) in _LINES.items()
+}
+_TITLES = {
+    "org": re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE),
+    "latex": re.compile(r"^[ \t]*\\title\{(.+?)\}", re.MULTILINE),
+}
+_LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
+# A line of one sign below, or above and below, the words of a heading of reStructuredText.
+_ADORNMENT = re.compile(r"([=~^-])\1+|([!-/:-@\[-`{-~])\2{2,}")
+
+BlockOfLines = tuple[int, int, str, int, str]  # first line, line after the last, kind, level, title
+
+
+def blocks(lines: Sequence[str], markup: str) -> Iterator[BlockOfLines]:
+    """Yield each heading and each other line of a text."""
+    if markup == "rst":
+        yield from _adorned(lines)
+        return
+    heading, begin, end = _RULES[markup]
+    closing: re.Pattern[str] | None = None
+    for number, line in enumerate(lines):
+        if closing is not None:
+            closing = None if closing.fullmatch(line) else closing
+        elif opening := begin.fullmatch(line):
+            closing = re.compile(end.format(re.escape(opening[1])), re.IGNORECASE)
+        elif found := heading.fullmatch(line):
+            level = _LATEX_LEVELS.get(found[1]) or len(found[1])
+            yield number, number + 1, "heading", level, found[2].strip()
+            continue
+        yield number, number + 1, "text", 0, ""
+
+
+def stated_title(text: str, markup: str) -> str | None:
+    """Return the title that a text states in a line of its own kind."""
+    found = _TITLES[markup].search(text) if markup in _TITLES else None
+    return found[1].strip() if found else None
+
+
+def _adorned(lines: Sequence[str]) -> Iterator[BlockOfLines]:
+    """Yield the blocks of reStructuredText; the signs of a heading have the level of their first use."""
+    styles: list[tuple[str, bool]] = []
+    padded = [*map(str.rstrip, lines), "", ""]
+    number = 0
+    while number < len(lines):
+        above = _ADORNMENT.fullmatch(padded[number]) is not None and padded[number] == padded[number + 2]
+        words, rule = padded[number + above], padded[number + above + 1]
+        is_heading = len(rule) >= min(4, len(words)) > 0 and _ADORNMENT.fullmatch(rule) is not None
+        if is_heading and (above or not words[0].isspace()) and (number == 0 or not padded[number - 1]):
+            style = (rule[0], above)
+            styles += [] if style in styles else [style]
+            yield number, number + 2 + above, "heading", styles.index(style) + 1, words.strip()
+            number += 2 + above
+        else:
+            yield number, number + 1, "text", 0, ""
+            number += 1
