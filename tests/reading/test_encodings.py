@@ -14,7 +14,10 @@ from scrubjay.reading.result import Unreadable
 
 GERMAN = "Die Größe der Datei wird überprüft, und das kostet 5 €."
 RUSSIAN = "Сервер не отвечает на запросы, проверьте журнал ошибок и перезапустите службу."
+UKRAINIAN = "Сервер бази даних перезапускається вночі. Її журнали зберігаються сто днів."
 JAPANESE = "サーバーが応答しません。ログを確認してから再起動してください。"
+TRADITIONAL = "資料庫伺服器每晚重新啟動。日誌保存九十天, 然後刪除。"
+KOREAN = "데이터베이스 서버는 매일 밤 다시 시작합니다. 로그는 구십 일 동안 보관됩니다."
 CHINESE = "服务器没有响应。请检查日志。然后重新启动服务。"
 
 
@@ -49,6 +52,7 @@ def test_utf16_without_a_mark_is_recognised_by_its_zero_bytes(encoding: str) -> 
         ("café", "cp1252"),
         (RUSSIAN, "cp1251"),
         (RUSSIAN, "koi8-r"),
+        (UKRAINIAN, "koi8-u"),
         (JAPANESE, "cp932"),
         (JAPANESE, "euc_jp"),
         (CHINESE, "gb18030"),
@@ -106,6 +110,60 @@ def test_a_declared_encoding_is_used_when_it_fits() -> None:
     source = "# -*- coding: latin-1 -*-\nname = 'é'\n"
     assert decode(source.encode("latin-1")) == (source, "iso8859-1")
     assert decode("<meta charset=nonsense>é".encode("cp1252"))[0] == "<meta charset=nonsense>é"
+    assert decode("<?xml encoding='utf-16'?>é ".encode("cp1252"))[0] == "<?xml encoding='utf-16'?>é "
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding", "text"),
+    [
+        ("iso-8859-1", "cp1252", "\u201cIt\u2019s 5 €\u201d \u2013 she said…"),
+        ("us-ascii", "cp1252", "it\u2019s"),
+        ("gb2312", "gb18030", "朱镕基"),
+        ("shift_jis", "cp932", "①㈱"),
+        ("ks_c_5601-1987", "cp949", "똠방각하"),
+    ],
+)
+def test_a_declared_encoding_stands_for_the_larger_one_that_is_meant(
+    declared: str, encoding: str, text: str
+) -> None:
+    page = f"<meta charset={declared}><p>{text}</p>"
+    assert decode(page.encode(encoding)) == (page, encoding)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_marked_text_that_is_cut_or_has_one_bad_character_is_read(encoding: str) -> None:
+    data = (GERMAN * 9).encode(encoding)
+    assert decode(data[:-1])[0].startswith(GERMAN * 8)
+    assert decode(data + "\ud800 owl".encode(encoding[:6] + "-le", "surrogatepass"))[0].endswith("\ufffd owl")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (JAPANESE, "cp932"),
+        (JAPANESE, "euc_jp"),
+        (CHINESE, "gb18030"),
+        (TRADITIONAL, "big5"),
+        (KOREAN, "cp949"),
+    ],
+)
+def test_a_bad_byte_or_a_cut_letter_spoils_only_its_line(text: str, encoding: str) -> None:
+    data = f"{text}\n".encode(encoding) * 20
+    middle = len(data) // 2
+    for damaged in (data[:middle] + b"\xff" + data[middle:], data[1:], data[:-3]):
+        lines = decode(damaged)[0].split("\n")
+        assert sum(line == text for line in lines) >= 18
+
+
+def test_greek_is_read_although_its_encodings_differ_in_a_letter() -> None:
+    greek = "\u039f διακομιστής επανεκκινείται κάθε βράδυ. Άλλα αρχεία διατηρούνται. Άρα όλα είναι καλά.\n"
+    for encoding in ("cp1253", "iso8859-7"):
+        assert decode(greek.encode(encoding) * 9) == (greek * 9, encoding)
+
+
+def test_line_ends_of_old_macs_are_line_ends() -> None:
+    assert read(b"# Owls\rone\rtwo", "a.md").text == "# Owls\none\ntwo"
+    assert read(b"10%\r20%\ndone\n", "a.log").text == "10%\r20%\ndone\n"
 
 
 def test_a_file_with_a_character_cut_at_the_end_is_still_utf8() -> None:

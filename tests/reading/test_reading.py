@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import posixpath
+import quopri
 import re
 import subprocess
 import sys
@@ -143,6 +144,12 @@ def test_json_is_unchanged_but_reformatted_if_it_is_one_long_line() -> None:
     assert read(b"{broken" + b"x" * 3000, "x.json").text.startswith("{broken")
 
 
+def test_letters_in_json_are_read_for_their_codes() -> None:
+    line = r'{"name": "M\u00fcller \ud83d\ude00", "path": "C:\\u00fc", "quote": "\u0022", "half": "\ud83d", "\\\u00e9": 1}'
+    right = r'{"name": "Müller 😀", "path": "C:\\u00fc", "quote": "\u0022", "half": "\ud83d", "\\é": 1}'
+    assert read(f"{line}\n{line}\n".encode(), "a.jsonl").text == f"{right}\n{right}\n"
+
+
 def test_a_notebook_becomes_prose_and_fenced_code() -> None:
     found = read(made.notebook(), "analysis.ipynb")
     assert found.kind == "notebook"
@@ -179,6 +186,15 @@ def test_a_mail_becomes_its_headers_and_body() -> None:
         ("run", b"#!/usr/bin/env python3\n", "code", "python"),
         ("run", b"#!/bin/bash -e\n", "code", "bash"),
         ("run", b"#!/usr/bin/awk -f\n", "text", None),
+        ("run", b"#!/usr/bin/env -S deno run\n", "code", "typescript"),
+        ("run", b"#!/usr/bin/Rscript\n", "code", "r"),
+        ("Dockerfile.dev", b"", "code", "docker"),
+        (".env.local", b"", "code", "ini"),
+        ("requirements.txt", b"# pinned", "code", "ini"),
+        ("build.gradle", b"", "code", "groovy"),
+        ("app.cr", b"", "code", "crystal"),
+        ("Window.xaml", b"", "code", "xml"),
+        ("build.md", b"", "markdown", None),
         ("LICENSE", b"MIT", "text", None),
         (".gitignore", b"", "text", None),
         ("notes.unknown", b"", "text", None),
@@ -234,10 +250,20 @@ def test_no_converter_is_imported_before_a_file_needs_it() -> None:
         ("## Part\n\ntext", None),
         ("```\n# comment\n```\n", None),
         ("---\n\nA rule above.\n\n---\n", None),
+        ('{\n  "title": "In JSON",\n  "tags": ["a"]\n}\n\n# Other', "In JSON"),
+        ("{a: 1} is no front matter\n\n# Whole\n", "Whole"),
+        ('{"a": 1} is none either\n\n# Whole\n', "Whole"),
+        ("Title: In lines\r\nDate: 2026-02-01\r\n\r\n# Other", "In lines"),
+        ("Title: of a sentence\nthat goes on\n\n# Whole", "Whole"),
     ],
 )
 def test_a_note_is_titled_by_its_front_matter_or_else_its_first_heading(text: str, title: str | None) -> None:
     assert read(text.encode(), "note.md").title == title
+
+
+def test_each_author_of_a_note_is_read() -> None:
+    text = "---\nauthors:\n  - name: Ann\n    url: https://a.b\n  - Cy\n---\nText"
+    assert read(text.encode(), "note.md").metadata == {"author": "Ann, Cy"}
 
 
 def test_the_aliases_of_a_note_are_read() -> None:
@@ -286,6 +312,15 @@ def page_text(body: str) -> str:
         (f"<form><input type=search><h1>Rules</h1>{LONG}</form><div role=navigation>Home</div>", "# Rules|on and on", "Home"),
         ("<math><msup><mi>r</mi><mn>2</mn></msup><mo>=</mo><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><msqrt><mi>b</mi></msqrt></mfrac></math>", "r^2=(a+1)/(√(b))", ""),
         ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby> <ruby>東京<rt>とうきょう</rt></ruby>", "漢(かん) 東京(とうきょう)", ""),
+        ("<math><mtable><mtr><mtd>1</mtd><mtd>2</mtd></mtr><mtr><mtd>3</mtd><mtd>4</mtd></mtr></mtable></math>", "1, 2; 3, 4", ""),
+        ("<fieldset><legend>Login</legend>User</fieldset><details open><summary>More</summary>rest</details><header>By Ada</header>In May<textarea>note</textarea>", "Login\n\nUser\n\nMore\n\nrest\n\nBy Ada\n\nIn May note", ""),
+        ("<iframe srcdoc='&lt;script&gt;alert(1)&lt;/script&gt;&lt;h2&gt;Inner&lt;/h2&gt;'></iframe><x-card><template shadowrootmode=open><p>shadow<x-y><template shadowrootmode=open>deep</template></x-y></template></x-card><template>spare</template>", "## Inner|shadow|deep", "alert|spare"),
+        ("<div role=heading aria-level=3>Ports</div><div role=list><span role=listitem>one</span></div><div role=row><span role=cell>A</span><span role=cell>B</span></div>", "### Ports|- one|A\n\nB", ""),
+        ("<svg><path d='M0 0'/><text><tspan>Kestrel</tspan><tspan>queue</tspan></text><foreignObject><div>Heron</div></foreignObject></svg><svg><title>icon</title></svg>", "Kestrel queue, Heron", "icon"),
+        ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>import os\nimport re</pre></table>", "```\nimport os\nimport re\n```", "1"),
+        ("<input type=radio><label>Python</label><label>Rust</label> <label>Port<input value=80></label>", "Python Rust Port 80", ""),
+        (f"<h1>Fleet</h1><article>A guest says: {LONG}</article><div>{LONG} The port is 8443. {LONG}</div>", "# Fleet|A guest says|8443", ""),
+        (f"<nav>Home</nav><header><h1>Release 4</h1>Sign in</header><main><h2>Ports</h2>{LONG}</main>", "# Release 4\n\n## Ports", "Home|Sign in"),
         ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
     ],
 )  # fmt: skip
@@ -318,6 +353,10 @@ def test_a_page_is_read_as_a_person_sees_it(body: str, seen: str, unseen: str) -
         (
             "<caption>Disks</caption><tr><th>Host<th>Disk<tr><td>lark<td><table><tr><th>name<th>size<tr><td>sda<td>4T</table>",
             ["Disks", "| Host | Disk |", "| lark | name: sda, size: 4T |"],
+        ),
+        (
+            "<thead><tr><th rowspan=2>Host<th>Port</thead><tbody><tr><td rowspan=9>lark<td>80<tr><td>81</tbody><tbody><tr><td>owl<td>90",
+            ["| Host | Port |", "| lark | 80 |", "| lark | 81 |", "| owl | 90 |"],
         ),
         ("<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2", ["| x | x | 1 |", "| x | x | 2 |"]),
     ],
@@ -582,6 +621,89 @@ def test_forwarded_mails_and_attached_texts_are_read() -> None:
         "# Plan\n\nFrom: ann@example.org\nAttachments: message/rfc822, notes.txt\n\nSee below.\n\n## Window\n\n"
         "From: cy@example.org\n\nIt **starts** in May.\n\n## notes.txt\n\nThe walrus moves.\n\nSecond part."
     )
+
+
+def test_calendars_and_address_books_have_whole_words_and_no_codes() -> None:
+    calendar = (
+        "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Plan\\, part one of the kes\r\n trel release\r\n"
+        "DESCRIPTION:one\\ntwo\\; C:\\\\new\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    found = read(calendar.encode(), "a.ics")
+    assert (found.kind, found.text) == (
+        "text",
+        "BEGIN:VCALENDAR\n\nBEGIN:VEVENT\nSUMMARY:Plan, part one of the kestrel release\n"
+        "DESCRIPTION:one\ntwo; C:\\new\nEND:VEVENT\nEND:VCALENDAR\n",
+    )
+    card = (
+        "BEGIN:VCARD\nFN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:J=C3=BCrgen M=\n=C3=BCller\nTEL;CELL:17\n"
+        "PHOTO;ENCODING=b;TYPE=JPEG:/9j/4AAQ\n AAAA\nPHOTO:data:image/png;base64,iVBO\nNOTE:=C3\nEND:VCARD"
+    )
+    names = "BEGIN:VCARD\nFN:Jürgen Müller\nTEL;CELL:17\nNOTE:=C3\nEND:VCARD"
+    assert read(card.encode(), "a.vcf").text == names
+
+
+MAIL = "From: Ann <ann@example.org>\nSubject: {}\nContent-Type: {}\n\n{}\n"
+
+
+def test_a_mailbox_is_read_as_its_mails() -> None:
+    coded = MAIL.format(
+        "=?utf-8?q?Gr=C3=B6=C3=9Fe?=", "text/plain\nContent-Transfer-Encoding: base64", "b3dsIDE="
+    )
+    plain = MAIL.format("Two", "text/plain", "owl 2\n\n>From here on we go.\n\nFrom me, at 10:00\nowl 3")
+    line = "From ann@example.org Mon May  6 10:00:00 2024\n"
+    for name in ("a.mbox", "Inbox"):
+        found = read(f"{line}{coded}\n{line}{plain}".encode(), name)
+        assert (found.kind, found.title) == ("email", None)
+        assert found.text == (
+            "# Größe\n\nFrom: Ann <ann@example.org>\n\nowl 1\n\n"
+            "# Two\n\nFrom: Ann <ann@example.org>\n\nowl 2\n\nFrom here on we go.\n\nFrom me, at 10:00\nowl 3"
+        )
+
+
+@pytest.mark.parametrize(
+    ("encoding", "kind", "words"),
+    [
+        ("utf-8-sig", "text/plain; charset=us-ascii", "Größe läuft täglich"),
+        ("cp1252", "text/plain", "Größe läuft täglich"),
+        ("cp1251", "text/plain; charset=windows-1251", "Сервер готов к работе"),
+        ("cp1252", "text/html; charset=iso-8859-1", "it costs 5 €\u2026"),
+    ],
+)
+def test_letters_of_a_mail_are_right_in_its_headers_and_its_text(
+    encoding: str, kind: str, words: str
+) -> None:
+    found = read(MAIL.format(words, kind, words).encode(encoding), "a.eml")
+    assert (found.title, found.text) == (words, f"# {words}\n\nFrom: Ann <ann@example.org>\n\n{words}")
+
+
+def test_coded_words_of_a_subject_are_read_in_the_encoding_that_is_meant() -> None:
+    coded = [
+        quopri.encodestring(word.encode(code), header=True).decode()
+        for word, code in (("朱镕基", "gbk"), ("5 €", "cp1252"))
+    ]
+    subject = f"=?gb2312?q?{coded[0]}?= =?iso-8859-1?Q?{coded[1]}?="
+    assert read(MAIL.format(subject, "text/plain", "text").encode(), "a.eml").title == "朱镕基5 €"
+
+
+def test_a_form_for_certain_programs_does_not_repeat_the_text() -> None:
+    message = EmailMessage()
+    message.set_content("The owl is here.")
+    message.add_alternative("<amp>The owl is here.</amp>", subtype="x-amp-html")
+    message.add_alternative("<p>The owl is here.</p>", subtype="html")
+    assert mail_of(message).count("owl") == 1
+
+
+def test_a_saved_page_a_reason_of_refusal_and_names_of_files_are_read() -> None:
+    page = "--b\nContent-Type: text/html\nContent-Transfer-Encoding: quoted-printable\n\n<h2>Owl=C3=A9</h2>\n"
+    style = "--b\nContent-Type: text/css\n\nbody { color: red }\n--b--"
+    saved = read(MAIL.format("Owls", "multipart/related; boundary=b", page + style).encode(), "a.mhtml")
+    assert saved.text == "# Owls\n\nFrom: Ann <ann@example.org>\n\n## Owlé"
+    report = (
+        "--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; a\n\nStatus: 5.1.1 no such owl\n"
+    )
+    file = "--b\nContent-Type: application/pdf\nContent-Disposition: inline; filename=a.pdf\n\n%PDF\n--b--"
+    text = read(MAIL.format("Back", "multipart/mixed; boundary=b", report + file).encode(), "a.eml").text
+    assert text.endswith("Attachments: a.pdf\n\nReporting-MTA: dns; a\n\nStatus: 5.1.1 no such owl")
 
 
 @pytest.mark.parametrize(

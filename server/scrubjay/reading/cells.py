@@ -1,19 +1,20 @@
-"""Reads what python-calamine leaves out of a workbook (XLSX): percentages, errors, formulas, comments."""
+"""Reads what python-calamine leaves out of a workbook (XLSX): number formats, errors, formulas, comments."""
 
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from lxml import etree
 
+from scrubjay.reading.number_formats import BUILT_IN, written_number
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
 _WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
-_PERCENT_FORMATS = {"9", "10"}  # ids of the built-in formats
 _POSITION = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _FORMULA_OR_ERROR = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")
 _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
+_BELOW_ALL = 10_000_000  # more rows than a sheet has
 _MOST = 200_000  # cells of a sheet that are displayed differently
 
 Position = tuple[int, int]  # row and column, from 0
@@ -22,12 +23,14 @@ Position = tuple[int, int]  # row and column, from 0
 class Cells:
     """The cells of a workbook that are displayed differently from their value."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, moved: Set[str]) -> None:
+        """Read a workbook; the cells of the parts `moved` are not where their comments say."""
+        self._moved = moved
         self._archive = zipfile.ZipFile(io.BytesIO(data))
-        self._percent: set[str] = set()
+        self._formats: dict[str, str] = {}  # style -> format that adds something to a number
         self._sheets: dict[str, str] = {}  # sheet name -> part
         if _WORKBOOK in self._archive.namelist():
-            self._percent = self._percent_styles()
+            self._formats = self._formats_by_style()
             related = related_parts(self._archive, _WORKBOOK)
             for sheet in parse_part(self._archive, _WORKBOOK).iterfind("{*}sheets/{*}sheet"):
                 self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
@@ -40,11 +43,11 @@ class Cells:
         texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
             data = member.read(_LARGEST)
-        if not self._percent and _FORMULA_OR_ERROR.search(data) is None:
+        if not self._formats and _FORMULA_OR_ERROR.search(data) is None:
             return texts
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
-            is_displayed_differently = has_formula or cell.get("t") == "e" or cell.get("s") in self._percent
+            is_displayed_differently = has_formula or cell.get("t") == "e" or cell.get("s") in self._formats
             if is_displayed_differently and (text := self._displayed_text(cell)):
                 texts[_position(cell.get("r"))] = text
             cell.clear()
@@ -53,13 +56,21 @@ class Cells:
         return texts
 
     def comments(self, sheet: str) -> Mapping[Position, str]:
-        """Return the comments of a sheet by position."""
-        comments = {}
+        """Return the comments of a sheet by position; a thread replaces its note for old programs."""
+        notes: dict[Position, str] = {}
+        threads: dict[Position, str] = {}
         for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
             if kind == "comments" and part in self._archive.namelist():
                 for comment in parse_part(self._archive, part).iterfind("{*}commentList/{*}comment"):
                     text = "".join(run.text or "" for run in comment.iter("{*}t"))
-                    comments[_position(comment.get("ref"))] = " ".join(text.split())
+                    notes[_position(comment.get("ref"))] = " ".join(text.split())
+            elif kind == "threadedComment" and part in self._archive.namelist():
+                for comment in parse_part(self._archive, part).iterfind("{*}threadedComment"):
+                    position, text = _position(comment.get("ref")), comment.findtext("{*}text") or ""
+                    threads[position] = " ".join([threads.get(position, ""), *text.split()]).strip()
+        comments = {**notes, **threads}
+        if self._sheets.get(sheet) in self._moved:
+            return {(row + _BELOW_ALL, column): text for (row, column), text in comments.items()}
         return comments
 
     def boxes(self, sheet: str) -> list[str]:
@@ -78,22 +89,22 @@ class Cells:
             return value
         if formula and not value:
             return f"={formula}"
-        if value and cell.get("s") in self._percent and cell.get("t", "n") == "n":
-            return f"{round(float(value) * 100, 8):.15g}%"
-        return None
+        number_format = self._formats.get(cell.get("s", ""))
+        return (
+            written_number(value, number_format)
+            if value and number_format and cell.get("t", "n") == "n"
+            else None
+        )
 
-    def _percent_styles(self) -> set[str]:
+    def _formats_by_style(self) -> dict[str, str]:
         if _STYLES not in self._archive.namelist():
-            return set()
+            return {}
         root = parse_part(self._archive, _STYLES)
         own_formats = root.iterfind("{*}numFmts/{*}numFmt")
-        formats = _PERCENT_FORMATS | {
-            number_format.get("numFmtId")
-            for number_format in own_formats
-            if "%" in number_format.get("formatCode", "")
-        }
+        formats = BUILT_IN | {each.get("numFmtId"): each.get("formatCode", "") for each in own_formats}
         styles = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
-        return {str(index) for index, style in styles if style.get("numFmtId") in formats}
+        codes = {str(index): formats.get(style.get("numFmtId"), "") for index, style in styles}
+        return {style: code for style, code in codes.items() if written_number("1", code)}
 
 
 def _position(name: str | None) -> Position:

@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from scrubjay.reading.result import Conversion, Unreadable
@@ -19,14 +19,28 @@ _DECLARED = re.compile(
     rb"(?:charset|encoding|coding)\s*[=:]\s*+(?:[\"']\s*+)?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
 _DECLARATION = 1024  # bytes at the beginning, where a file may declare its encoding
+# Encodings that writers declare although they use a larger one. Browsers read them so, too.
+_WIDER = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874"}
+_WIDER |= {
+    "shift_jis": "cp932",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+_C1 = re.compile("[\x80-\x9f]")  # controls that no text has; larger encodings have letters here
 _SAMPLE = 1_000_000  # bytes that are checked for binary data
 _GUESSED_FROM = 100_000  # bytes of the longest sample for a guess
+_MANY_LINES = 9
 # Encodings that files have in practice. With all hundred encodings as candidates, the guess for a short Latin
 # text is one for Urdu or of a mainframe.
 _LIKELY = (
-    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 koi8-r iso8859-2 iso8859-5 iso8859-7 "
-    "mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 big5hkscs cp949"
+    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 koi8-r koi8-u iso8859-2 iso8859-5 "
+    "iso8859-7 mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 "
+    "big5hkscs cp949"
 ).split()
+_SEVERAL_BYTES = ("cp932", "euc_jis_2004", "gb18030", "big5hkscs", "cp949")  # encodings with pairs of bytes
+_MOST_REPAIRED = 0.02  # share of the bytes beyond ASCII that are left out
 _FAVOURED = {"cp1252": 1.4}  # factors of the likelihood; cp1252 is the commonest encoding
 _SURE = 1.06  # how many times likelier the best guess must be than the next guess with another text
 # A text with at most `_FEW` bytes beyond ASCII, as in a name or two, counts as cp1252 if that is at least
@@ -34,6 +48,7 @@ _SURE = 1.06  # how many times likelier the best guess must be than the next gue
 _NEAR, _FEW, _ASCII = 0.75, 4, bytes(range(128))
 _ALONE = re.compile(r"(?<![^\W\d_])[^\x00-\x7f](?![^\W\d_])")  # a character outside of words
 _MOST_LOST = 0.2  # share of a file's letters that may be lost if its encoding is unknown
+_CHARACTERS_PER_BAD = 1000  # marked UTF-16 or UTF-32 with more bad characters is binary data
 _UTF8_LEAST = 2  # valid characters that damaged UTF-8 has, at least, for each bad byte
 # A text that is surely in cp1252: ASCII, with quotes, dashes and signs only where prose has them.
 _TYPOGRAPHIC = re.compile(
@@ -45,7 +60,7 @@ _TYPOGRAPHIC = re.compile(
 # Signs of a wrong encoding: Latin letters next to those of another script, signs and boxes inside words,
 # capitals after small letters.
 _UNLIKELY = re.compile(
-    r"[A-Za-z][^\W\d_\x00-\u024f\u1e00-\u1eff\u3000-\uffef]"
+    r"(?<!\w)[\xa2\xb6\u2019](?=[\u0370-\u03ff])|[A-Za-z][^\W\d_\x00-\u024f\u1e00-\u1eff\u3000-\uffef]"
     r"|[^\W\d_\x00-\u024f\u1e00-\u1eff\u3000-\uffef][A-Za-z]"
     r"|[\x80-\x9f\u2500-\u25ff\ue000-\uf8ff]"
     r"|[^\W\d_][\xa1-\xbf\xd7\xf7\u2017\u2018\u201a-\u2044\u2100-\u2bff][^\W\d_]"
@@ -55,6 +70,7 @@ _CONTROL = re.compile("[\x00-\x07\x0e-\x1a]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
 _HOLE = re.compile("\x00+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_LETTER_CODES = re.compile(r"(?<!\\)((?:\\\\)*+)((?:\\u[0-9a-fA-F]{4})++)")  # of a JSON string
 LONGEST_LINE = 2000  # characters; JSON with a longer line was written for machines
 
 
@@ -67,7 +83,8 @@ def decode(data: bytes) -> tuple[str, str | None]:
         Unreadable: the bytes are not text, or too many characters are lost.
     """
     text, encoding = _decode(data)
-    if encoding is None and text.count("\ufffd") > _MOST_LOST * sum(map(str.isalpha, text)):
+    is_known = encoding is not None and encoding.startswith("utf")
+    if not is_known and text.count("\ufffd") > _MOST_LOST * sum(map(str.isalpha, text)):
         raise Unreadable("is in an unknown encoding; save it as UTF-8")
     return _HOLE.sub(" ", text), encoding
 
@@ -104,8 +121,7 @@ def _decode(data: bytes) -> tuple[str, str | None]:
             except UnicodeDecodeError:
                 if encoding == "utf-8-sig":
                     return _decode_lines(data[len(mark) :], "cp1252"), name
-                reason = f"begins as {encoding} text but is not valid {encoding}; it is damaged, or binary"
-                raise Unreadable(reason) from None
+                return _decode_damaged(data, encoding), name
     if b"\x00" in data[:_SAMPLE] and (utf16 := _decode_unmarked_utf16(data)):
         return utf16
     if b"\x1b$" in data:  # ISO 2022, which would be letters if it were read as ASCII
@@ -167,25 +183,55 @@ def _decode_unmarked_utf16(data: bytes) -> tuple[str, str] | None:
     return None
 
 
+def _decode_damaged(data: bytes, encoding: str) -> str:
+    """Decode UTF-16 or UTF-32 that was cut, or has a bad character now and then."""
+    text = data.decode(encoding, "replace")
+    is_text = any(map(str.isalpha, text)) and not _CONTROL.search(text)
+    if not is_text or text.count("\ufffd") > 1 + len(text) // _CHARACTERS_PER_BAD:
+        raise Unreadable(f"begins as {encoding} text but is not valid {encoding}; it is damaged, or binary")
+    return text
+
+
 def _decode_as_declared(data: bytes) -> tuple[str, str] | None:
     """Decode as HTML, XML, CSS, Python or an editor's line declares; return None if that fails."""
     declared = _DECLARED.search(data[:_DECLARATION])
-    if declared is None:
+    if declared is None or declared[1].lower().startswith((b"utf-16", b"utf-32")):  # which this is not
         return None
+    return decode_as(data, declared[1].decode("ascii"))
+
+
+def meant_encoding(declared: str) -> str:
+    """Return the encoding that writers mean by this name."""
+    with suppress(LookupError):
+        return _WIDER.get(codecs.lookup(declared).name, declared)
+    return declared
+
+
+def decode_as(data: bytes, declared: str) -> tuple[str, str] | None:
+    """Decode bytes in a declared encoding, or in a larger one that is meant; return None if that fails."""
     try:
-        encoding = codecs.lookup(declared[1].decode("ascii")).name
-        return data.decode(encoding), encoding
-    except (LookupError, UnicodeDecodeError, AttributeError):
+        encoding = codecs.lookup(declared).name
+    except (LookupError, ValueError):
         return None
+    if encoding in ("ascii", "iso8859-1") and _is_utf8(data):
+        return data.decode(), "utf-8"
+    for name in filter(None, (encoding, _WIDER.get(encoding))):
+        with suppress(LookupError, UnicodeDecodeError, AttributeError):
+            text = data.decode(name)
+            if not _C1.search(text):
+                return text, name
+    return None
 
 
 def _guess(data: bytes) -> str | None:
     """Guess the encoding by sequences of letters; return None if two readings are about equally likely."""
-    non_ascii_lines = b"\n".join(line for line in data[:_SAMPLE].split(b"\n") if not line.isascii())
-    sample = non_ascii_lines[:_GUESSED_FROM]
+    lines = [line for line in data[:_SAMPLE].split(b"\n") if not line.isascii()]
+    if len(lines) > _MANY_LINES:  # the first and the last may be cut within a letter
+        lines = lines[1:-1]
+    sample = b"\n".join(lines)[:_GUESSED_FROM]
     if _TYPOGRAPHIC.fullmatch(sample.decode("cp1252", "replace")):
         return "cp1252"
-    readings = sorted(_readings(sample), reverse=True)
+    readings = sorted((*_readings(sample, _LIKELY), *_repaired_readings(sample)), reverse=True)
     if not readings:
         return None
     best, encoding, text = readings[0]
@@ -198,11 +244,20 @@ def _guess(data: bytes) -> str | None:
     return encoding if best >= _SURE * next_best else None
 
 
-def _readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
+def _repaired_readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
+    """Yield readings without a few bad bytes: a single one rules out an encoding with pairs of bytes."""
+    for encoding in _SEVERAL_BYTES:
+        repaired = sample.decode(encoding, "ignore").encode(encoding, "ignore")
+        if 0 < len(sample) - len(repaired) <= len(sample.translate(None, _ASCII)) * _MOST_REPAIRED:
+            readings = _readings(repaired, [encoding, "cp1252"])  # which chardet falls back to
+            yield from (reading for reading in readings if reading[1] != "cp1252")
+
+
+def _readings(sample: bytes, encodings: Sequence[str]) -> Iterator[tuple[float, str, str]]:
     """Yield possible readings of the sample: likelihood, encoding and text."""
     from chardet import detect_all
 
-    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=_LIKELY):
+    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=encodings):
         encoding = codecs.lookup(candidate["encoding"] or "ascii").name
         text = sample.decode(encoding, "ignore")
         likelihood = candidate["confidence"] * _FAVOURED.get(encoding, 1.0)
@@ -210,10 +265,15 @@ def _readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
 
 
 def convert_json(text: str) -> Conversion:
-    """Keep the text, but split JSON in one long line into lines, so that search can find parts of it."""
+    """Keep the lines, with letters for their codes; split one long line, so that search finds its parts."""
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
-        try:
+        with suppress(ValueError, RecursionError):  # not JSON, or several values
             text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
-        except (ValueError, RecursionError):
-            return Conversion(text)  # not JSON, or several values
-    return Conversion(text)
+    return Conversion(_LETTER_CODES.sub(_letters, text))
+
+
+def _letters(codes: re.Match[str]) -> str:
+    """Return the letters that codes stand for, or the codes if one stands for ASCII, a control, or a half."""
+    letters = str(json.loads(f'"{codes[2]}"'))
+    is_words = all(letter >= "\xa0" and not "\ud800" <= letter <= "\udfff" for letter in letters)
+    return codes[1] + (letters if is_words else codes[2])

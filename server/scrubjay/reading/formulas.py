@@ -16,6 +16,8 @@ def formula(element: Element) -> str:
     kind = etree.QName(element).localname
     if kind == "t":
         return element.text or ""
+    if kind == "f" and element.find(f"{_M}fPr/{_M}type[@{_M}val='noBar']") is not None:
+        return f"binom({_part(element, 'num')}, {_part(element, 'den')})"
     if kind == "f":
         return f"{_bracketed(element, 'num')}/{_bracketed(element, 'den')}"
     if kind in ("sSup", "sSub", "sSubSup"):
@@ -31,6 +33,16 @@ def formula(element: Element) -> str:
         low, high = _bracketed(element, "sub"), _bracketed(element, "sup")
         limits = (f"_{low}" if low else "") + (f"^{high}" if high else "")
         return f"{_character(element, 'chr', '∫')}{limits} {_part(element, 'e')}"
+    if kind == "eqArr":
+        return "; ".join(map(formula, element.iterfind(f"{_M}e")))
+    if kind in ("limLow", "limUpp"):
+        return f"{_part(element, 'e')}{'_' if kind == 'limLow' else '^'}{_bracketed(element, 'lim')}"
+    if kind == "func":
+        return f"{_part(element, 'fName')} {_part(element, 'e')}"
+    if kind == "sPre":
+        return f"^{_bracketed(element, 'sup')}_{_bracketed(element, 'sub')} {_part(element, 'e')}"
+    if kind == "acc":
+        return _part(element, "e") + _character(element, "chr", "\u0302")
     if kind == "m":
         rows = (", ".join(map(formula, row.iterfind(f"{_M}e"))) for row in element.iterfind(f"{_M}mr"))
         return f"[{'; '.join(rows)}]"

@@ -11,6 +11,17 @@ from scrubjay.reading.tables import lay_out_tables
 
 _INVISIBLE = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
+# Blocks that the converter to Markdown would join to the words around them.
+_OTHER_BLOCKS = (
+    "address aside center details dialog dir fieldset figure footer form header hgroup legend main marquee "
+    "menu nav noframes optgroup option search summary"
+).split()
+_NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span stands for
+_NAME_OF_ROLE |= dict.fromkeys("row cell gridcell columnheader rowheader paragraph".split(), "div")
+# Classes of the numbers of lines next to source code.
+_LINE_NUMBERS = "linenos linenodiv lineno lnt rouge-gutter line-numbers-rows".split()
+_PAGE_MARKS = ("srcdoc", "shadowrootmode", "shadowroot")  # attributes of frames and templates with a page
+_DEEPEST = 5  # levels of pages within pages
 _NOT_CONTENT = "noscript svg iframe object nav".split()
 _NAVIGATION = "[role=navigation], [role=search]"
 _BLOCKS = ["h1", "h2", "h3", "p", "table"]  # a form with one of these is more than a search
@@ -39,6 +50,7 @@ _FORMULAS = {  # how to write MathML, by element and number of its parts
     ("mfrac", 2): "{}/{}",
     ("mroot", 2): "root{1}({0})",
 }
+_BETWEEN = {"mtable": "; ", "mtr": ", "}  # separates the rows and the cells of a matrix
 _BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # parts of a formula that need no brackets
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
 _METAS = {
@@ -82,11 +94,14 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     metadata = {name: next(filter(None, map(metas.get, keys)), None) for name, keys in _METAS.items()}
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     _complete_body(soup)
+    _insert_pages_within(soup)
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _write_formulas(soup)
     _write_readings(soup)
-    for tag in soup(_INVISIBLE):
+    _write_drawings(soup)
+    _apply_roles(soup)
+    for tag in [*soup(_INVISIBLE), *soup(class_=_LINE_NUMBERS)]:
         tag.decompose()
     if not whole:
         _remove_surroundings(soup)
@@ -96,6 +111,8 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
     content = [soup] if whole else _content_parts(soup)
     title = " ".join((title or "").translate(UNSEEN).split()) or None
+    for tag in soup(_OTHER_BLOCKS):
+        tag.name = "div"
     markdown = "\n\n".join(map(_markdown, content))
     return Conversion(markdown, title=title, metadata=tidy_values(**metadata))
 
@@ -108,6 +125,18 @@ def _complete_body(soup: BeautifulSoup) -> None:
         head.insert_after(soup.new_tag("body"))
     for tag in reversed(strays):
         soup.body.insert(0, tag.extract())  # type: ignore[union-attr]
+
+
+def _insert_pages_within(soup: BeautifulSoup, depth: int = 0) -> None:
+    """Put the pages of frames and the shadow parts of elements in their places, as in saved pages."""
+    for tag in soup(["iframe", "template"]) if depth < _DEEPEST else ():
+        if not any(map(tag.has_attr, _PAGE_MARKS)):
+            continue
+        page = BeautifulSoup(str(tag.get("srcdoc") or tag.decode_contents()), "lxml")
+        _insert_pages_within(page, depth + 1)
+        if (body := page.body) is not None:
+            body.name = "div"
+            tag.replace_with(body.extract())
 
 
 def _write_formulas(soup: BeautifulSoup) -> None:
@@ -132,7 +161,27 @@ def _formula(element: Tag) -> str:
         return f"√({''.join(parts)})"
     if form := _FORMULAS.get((element.name, len(parts))):
         return form.format(*(part if _BARE.fullmatch(part) else f"({part})" for part in parts))
-    return "".join(parts)
+    return _BETWEEN.get(element.name, "").join(parts)
+
+
+def _write_drawings(soup: BeautifulSoup) -> None:
+    """Replace drawings by their labels, because a diagram has words as well."""
+    for drawing in soup("svg"):
+        labels = (" ".join(label.get_text(" ").split()) for label in drawing(["text", "foreignobject"]))
+        if words := ", ".join(filter(None, labels)):
+            paragraph = soup.new_tag("p")
+            paragraph.string = words
+            drawing.replace_with(paragraph)
+
+
+def _apply_roles(soup: BeautifulSoup) -> None:
+    """Rename each div and span to the element that its role names."""
+    for tag in soup(["div", "span"], role=True):
+        heading = f"h{tag.get('aria-level') or 2}"
+        if tag["role"] == "heading":
+            tag.name = heading if heading in _HEADINGS else "h6"
+        else:
+            tag.name = _NAME_OF_ROLE.get(str(tag["role"]), tag.name)
 
 
 def _write_readings(soup: BeautifulSoup) -> None:
@@ -160,6 +209,9 @@ def _write_fields(soup: BeautifulSoup) -> None:
     for choice in soup.find_all("select"):
         options = choice.find_all("option", selected=True) or choice.find_all("option", limit=1)
         choice.replace_with(f" {', '.join(option.get_text(strip=True) for option in options)} ")
+    for field in soup.find_all(["textarea", "label"]):  # which a person sees apart from the words before
+        if not str(field.previous_sibling or " ")[-1:].isspace():
+            field.insert_before(" ")
 
 
 def _is_surrounding(tag: Tag) -> bool:
@@ -211,13 +263,19 @@ def _can_open(tag: Tag) -> bool:
 
 
 def _content_parts(soup: BeautifulSoup) -> list[Tag]:
-    """Return the parts with the content: every `<main>`, else the only article, else the whole page."""
+    """Return the parts with the content: every `<main>`, else the only article, else the whole page.
+
+    An article with less than half of the page is only a part of the content.
+    """
     mains = soup.find_all("main") or soup.find_all(role="main")
     outer_mains = [main for main in mains if main.find_parent("main") is None]
     articles = [] if outer_mains else soup.find_all("article")
     parts = outer_mains or (articles if len(articles) == 1 else [])
-    is_enough = sum(len(part.get_text(strip=True)) for part in parts) >= _LEAST
-    return list(parts) if is_enough else [soup]
+    least = _LEAST if outer_mains else max(_LEAST, len(soup.get_text(strip=True)) / 2)
+    if sum(len(part.get_text(strip=True)) for part in parts) < least:
+        return [soup]
+    titles = [] if any(part.find("h1") for part in parts) else soup("h1")
+    return [*titles[:1], *parts]
 
 
 def _markdown(content: Tag) -> str:

@@ -3,7 +3,13 @@
 from scrubjay.reading.result import Conversion, tidy_values
 from scrubjay.text.front_matter import front_matter, front_title
 
-_FIELDS = {"author": "author", "date": "date", "subject": "subject", "description": "subject"}
+_FIELDS = {
+    "author": "author",
+    "authors": "author",
+    "date": "date",
+    "subject": "subject",
+    "description": "subject",
+}
 _FIELDS |= {"keywords": "keywords", "aliases": "aliases", "alias": "aliases"}
 
 
@@ -17,5 +23,7 @@ def convert_markdown(text: str) -> Conversion:
 def _line(value: object) -> str | None:
     """Write a value of a front matter on one line; the values of a list are separated by commas."""
     if isinstance(value, list):
-        return ", ".join(str(each) for each in value if isinstance(each, str | int | float))
-    return None if value is None or isinstance(value, dict) else str(value)
+        return ", ".join(filter(None, map(_line, value)))
+    if isinstance(value, dict):  # an author with a name and an address
+        return _line(value.get("name"))
+    return None if value is None else str(value)

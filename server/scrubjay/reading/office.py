@@ -6,6 +6,7 @@ It also finds the type of an office file, and checks that its archive is safe to
 from __future__ import annotations
 
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
 
     from scrubjay.reading.cells import Cells
+    from scrubjay.reading.old_cells import OldCells
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Bytes of all unpacked members; a file of 50 MB has fewer, because it is mostly pictures, hardly compressed.
@@ -27,18 +29,23 @@ LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes that are read at once
 _MOST_MERGED = 10_000  # cells merged into one
+_MOST_TITLES = 3  # lines above a table; more of them are a list
+_LEAST_NAMES = 3  # in the header of a further table; two may be a name and its value
+_FIGURE = re.compile(r"\W{0,2}\d")  # the beginning of a number, an amount or a date
 _MAIN = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
     "xl/workbook.xml": "xlsx",
     "xl/workbook.bin": "xlsx",
 }
+_NUMBER = re.compile(r"^word/document\d+")  # Word in the browser writes document2.xml
 _MIMETYPES = {
     b"application/epub+zip": "epub",
     b"application/vnd.oasis.opendocument.text": "odt",
     b"application/vnd.oasis.opendocument.spreadsheet": "ods",
     b"application/vnd.oasis.opendocument.presentation": "odp",
 }
+_MANIFEST = "META-INF/manifest.xml"  # says which parts of an OpenDocument file are encrypted
 _OLD = (  # stream of the older container -> type
     ("Workbook", "xlsx"),
     ("Book", "xlsx"),
@@ -46,7 +53,6 @@ _OLD = (  # stream of the older container -> type
     ("PowerPoint Document", "ppt"),
     ("__properties_version1.0", "msg"),
 )
-_TEXT_OBJECT, _CONTINUED = 0x01B6, 0x003C  # kinds of records in an old workbook
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes
@@ -64,7 +70,8 @@ def office_type(data: bytes) -> str | None:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            kind = next((_MAIN[name] for name in archive.namelist() if name in _MAIN), None)
+            names = (_NUMBER.sub("word/document", name) for name in archive.namelist())
+            kind = next((_MAIN[name] for name in names if name in _MAIN), None)
             if kind is None and "mimetype" in archive.namelist():
                 with archive.open("mimetype") as member:
                     kind = _MIMETYPES.get(member.read(200).strip().removesuffix(b"-template"))
@@ -94,8 +101,9 @@ def _check_archive(archive: zipfile.ZipFile) -> None:
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or sum(member.file_size for member in members) > LARGEST:
         raise Unreadable(f"is larger than {LARGEST >> 20} MB when it is unpacked; split it")
+    is_encrypted = _MANIFEST in archive.namelist() and b"encryption-data" in archive.read(_MANIFEST)
     for member in members:
-        if member.flag_bits & 1:
+        if member.flag_bits & 1 or is_encrypted:
             raise Unreadable("is protected by a password; save it without one")
         with archive.open(member) as content:
             while content.read(_STEP):  # reads at most the stated size; a longer member raises an error
@@ -125,13 +133,18 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     """
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
 
+    from scrubjay.reading.cells import Cells
+    from scrubjay.reading.old_cells import OldCells
+    from scrubjay.reading.sparse import without_gaps
+
     try:
-        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        cells = _special_cells(data)
-        sheets = [
-            budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, cells)))
-        ]
-        sheets += _old_notes(data) if data.startswith(OLE) else []
+        dense, moved = without_gaps(data) if data.startswith(ZIP) else (data, set())
+        book = CalamineWorkbook.from_filelike(io.BytesIO(dense))
+        cells = Cells(dense, moved) if data.startswith(ZIP) else None
+        old_cells = OldCells(data) if data.startswith(OLE) else None
+        texts = ("\n".join(_sheet(book, name, cells, old_cells)) for name in book.sheet_names)
+        sheets = [budget.take(text) for text in texts if text]
+        sheets += old_cells.notes() if old_cells else []
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
     except (CalamineError, ZipError):
@@ -140,47 +153,59 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 
 
-def _old_notes(data: bytes) -> list[str]:
-    """Return the comments and text boxes of all sheets of a workbook of 1997 to 2003."""
-    import olefile
-
-    with olefile.OleFileIO(io.BytesIO(data)) as file:
-        stream = file.openstream("Workbook").read() if file.exists("Workbook") else b""
-    notes: list[str] = []
-    offset = text_length = 0
-    while offset + 4 <= len(stream):
-        kind, size = struct.unpack_from("<HH", stream, offset)
-        body = stream[offset + 4 : offset + 4 + size]
-        if kind == _CONTINUED and text_length:
-            encoding = "utf-16-le" if body[:1] == b"\x01" else "latin-1"
-            notes.append(body[1:].decode(encoding, "replace")[:text_length].strip())
-        text_length = struct.unpack_from("<H", body, 10)[0] if kind == _TEXT_OBJECT and len(body) >= 12 else 0
-        offset += 4 + size
-    return list(filter(None, notes))
-
-
-def _special_cells(data: bytes) -> Cells | None:
-    """Return the cells that are displayed differently from their value; only XLSX files record that."""
-    if not data.startswith(ZIP):
-        return None
-    from scrubjay.reading.cells import Cells
-
-    return Cells(data)
-
-
-def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[str]:
+def _sheet(
+    book: CalamineWorkbook, name: str, cells: Cells | None, old_cells: OldCells | None
+) -> Iterator[str]:
     from python_calamine import CalamineError
 
     try:
         sheet = book.get_sheet_by_name(name)
     except CalamineError:  # a sheet of charts has no cells
         return
-    displayed = dict(cells.of(name)) if cells else {}
+    special_cells = cells or old_cells
+    displayed = dict(special_cells.of(name)) if special_cells else {}
     comments = dict(cells.comments(name)) if cells else {}
-    lines = [*markdown_table(_rows(sheet, displayed, comments)), *(cells.boxes(name) if cells else ())]
+    lines = [
+        *_titles_and_tables(_rows(sheet, displayed, comments)),
+        *(cells.boxes(name) if cells else ()),
+    ]
     if lines:
         yield f"# {' '.join(name.split())}\n"
         yield from lines
+
+
+def _titles_and_tables(rows: Iterable[list[str]]) -> Iterator[str]:
+    """Write the titles above tables as paragraphs, and the tables below each other as several."""
+    table: list[list[str]] = []
+    titles: list[list[str]] = []  # rows with one text after an empty row or at the top
+    may_start = True
+    for row in rows:
+        texts = set(filter(None, row))
+        if not texts:
+            may_start = True
+        elif may_start and len(texts) == 1 and len(titles) < _MOST_TITLES:
+            titles.append(row)
+        elif may_start and len(texts) > 1 and (not table or _is_header(row, table)):
+            if table:
+                yield from [*markdown_table(table), ""]
+            for title in titles:
+                yield from [next(filter(None, title)), ""]
+            table, titles, may_start = [row], [], False
+        else:
+            table += [*titles, row]
+            titles, may_start = [], False
+    yield from markdown_table([*table, *titles])
+
+
+def _is_header(row: list[str], table: list[list[str]]) -> bool:
+    """Return True if a row after an empty one is the header of another table.
+
+    It has at least three texts and no number, and is wider than the table or has texts below numbers.
+    """
+    if sum(map(bool, row)) < _LEAST_NAMES or any(_FIGURE.match(text) for text in row):
+        return False
+    is_wider = sum(map(bool, row)) > max(sum(map(bool, line)) for line in table)
+    return is_wider or any(text and _FIGURE.match(last) for text, last in zip(row, table[-1], strict=False))
 
 
 def _rows(

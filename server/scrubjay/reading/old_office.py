@@ -6,7 +6,7 @@ import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import olefile
 
@@ -19,7 +19,15 @@ _IS_ENCRYPTED, _IS_TABLE_1 = 0x0100, 0x0200
 _COMPRESSED = 1 << 30  # the flag of a piece in cp1252
 _CELL = "\x07"
 _HEADING = "\x10"  # marks a heading before the end of its paragraph, once for each level
-_MARKS = dict.fromkeys(map(ord, f"\r{_CELL}{_HEADING}"))
+_OUTSIDE = "\x0f"  # marks a paragraph outside of tables before its end
+_IN_TABLE = b"\x16\x24\x01"  # the property of paragraphs in tables
+_IS_DELETED, _POSITION = 0x0800, 0x2A48  # properties of characters; 1 is true, and raised
+_VALUE_SIZES = (1, 1, 2, 4, 2, 2, 0, 3)  # by the three highest bits of a property; 0: a byte has the size
+_PARAGRAPH_ENDS = re.compile("[\r\x07]")
+_POWER = re.compile(r"[-+\u2212]?\d|\w\b")  # but not the letters of 1st
+_Run = tuple[int, int, bool]  # start, end, True if it was deleted
+_MARKS = dict.fromkeys(map(ord, f"\r{_CELL}{_HEADING}{_OUTSIDE}"))
+_NO_YEAR = 1601  # the year of an empty time
 _TITLE = 62  # the number of the built-in style; 1 to 9 are the headings
 _FIELD = re.compile("[\x13\x14\x15]")
 _REPLACED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
@@ -30,7 +38,13 @@ _RTF_LEVEL = re.compile(r"(?<!\\)\\(outlinelevel(?=[0-5]\b)|s)(\d{1,5})\b ?")
 _RTF_HEADING = re.compile(f"{_HEADING}(\\d)")
 _BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a line break that a paragraph left inside a row
 _LONG_NUMBER = re.compile(r"(?<!\\)(\\[a-z]{1,32}-?\d{9})\d+")
-_SEPARATE_TEXTS = re.compile(r"\\(?:footnote|header[lrf]?|footer[lrf]?)\b ?")  # striprtf drops these groups
+_SEPARATE_TEXTS = re.compile(  # striprtf drops these groups
+    r"(?:\\\*)?\\(?:footnote|annotation|header[lrf]?|footer[lrf]?|shp|shpgrp|shpinst|shptxt)\b ?"
+)
+_RTF_BAR = "\ue000"  # stands for a bar, because striprtf ends cells with bars
+_ROW_END = re.compile(r"(\\row\b)")
+_BREAK_IN_CELL = re.compile(r"\\(?:par|line)\b ?")
+_RAISED = re.compile(r"\\super\b ?(?!\s*(?:\\\w+\s*){0,9}\\chftn)(?![a-z]{2}\b)")  # no mark of a note, no 1st
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
 
@@ -48,18 +62,21 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
         if flags & _IS_ENCRYPTED:
             raise Unreadable(_PROTECTED)
         table = file.openstream("1Table" if flags & _IS_TABLE_1 else "0Table").read()
-        headings: dict[int, int] = {}
-        with suppress(struct.error, IndexError):  # without headings the text is still complete
-            headings = _headings(main, table)
-        text = "".join(map(budget.take, _pieces(main, table, headings)))
+        marks: dict[int, str] = {}
+        with suppress(struct.error, IndexError):  # without marks the text is still complete
+            marks = _paragraph_marks(main, table)
+        runs: list[_Run] = []
+        with suppress(struct.error, IndexError):
+            runs = _special_runs(main, table)
+        text = "".join(map(budget.take, _pieces(main, table, marks, runs)))
         title, metadata = _title_and_metadata(file)
     lines = _blocks(_without_field_codes(text).translate(_REPLACED).translate(_DROPPED))
     return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
 
 
-def _pieces(main: bytes, table: bytes, headings: Mapping[int, int]) -> Iterator[str]:
-    """Yield the pieces of the text in order; `headings` has the level of each heading, by its end."""
-    heading_ends = sorted(headings)
+def _pieces(main: bytes, table: bytes, marks: Mapping[int, str], runs: list[_Run]) -> Iterator[str]:
+    """Yield the pieces of the text in order; `marks` has the marks of paragraphs by their ends."""
+    marked_ends = sorted(marks)
     position, length = struct.unpack_from("<II", main, 0x01A2)
     table_end = position + length
     while position < table_end and table[position] == 1:  # skip formatting
@@ -75,21 +92,66 @@ def _pieces(main: bytes, table: bytes, headings: Mapping[int, int]) -> Iterator[
         else:
             start, width, encoding = offset, 2, "utf-16-le"
         end = start + width * characters
-        for heading_end in heading_ends[bisect_right(heading_ends, start) : bisect_right(heading_ends, end)]:
-            text = main[start:heading_end].decode(encoding, "replace")
-            yield f"{text[:-1]}{_HEADING * headings[heading_end]}{text[-1:]}"
-            start = heading_end
-        yield main[start:end].decode(encoding, "replace")
+        for marked_end in marked_ends[bisect_right(marked_ends, start) : bisect_right(marked_ends, end)]:
+            text = "".join(_shown(main, start, marked_end, encoding, runs))
+            yield f"{text[:-1]}{marks[marked_end]}{text[-1:]}"
+            start = marked_end
+        yield from _shown(main, start, end, encoding, runs)
 
 
-def _headings(main: bytes, table: bytes) -> dict[int, int]:
-    """Return the level of each heading, by the offset in `main` at which its paragraph ends.
+def _shown(main: bytes, start: int, end: int, encoding: str, runs: list[_Run]) -> Iterator[str]:
+    """Yield a part of the text without what was deleted, and with a sign before what is raised."""
+    for index in range(max(0, bisect_right(runs, (start, 0, False)) - 1), len(runs)):
+        run_start, run_end, is_deleted = runs[index]
+        if run_start >= end:
+            break
+        if run_end <= start:
+            continue
+        yield main[start : max(start, run_start)].decode(encoding, "replace")
+        start = max(start, run_start)
+        text = main[start : min(run_end, end)].decode(encoding, "replace")
+        if is_deleted:
+            yield "".join(_PARAGRAPH_ENDS.findall(text))
+        else:
+            yield f"^{text}" if _POWER.match(text) else text
+        start = min(run_end, end)
+    yield main[start:end].decode(encoding, "replace")
 
-    Pages of 512 bytes have these offsets, with the number of each paragraph's style.
+
+def _special_runs(main: bytes, table: bytes) -> list[_Run]:
+    """Return the parts of the text that were deleted while changes were tracked, or that are raised."""
+    list_start, size = struct.unpack_from("<II", main, 0x00FA)
+    runs: list[_Run] = []
+    count = size // 8
+    for (number,) in struct.iter_unpack("<I", table[list_start + 4 * (count + 1) : list_start + size]):
+        page = main[512 * (number & 0x3FFFFF) :][:512]
+        offsets = struct.unpack_from(f"<{page[511] + 1}I", page)
+        for run, (start, end) in enumerate(pairwise(offsets)):
+            at = 2 * page[4 * len(offsets) + run]
+            properties = dict(_properties(page[at + 1 : at + 1 + page[at]] if at else b""))
+            is_deleted = properties.get(_IS_DELETED, 0) == 1
+            if is_deleted or properties.get(_POSITION) == 1:
+                runs.append((start, end, is_deleted))
+    return sorted(runs)
+
+
+def _properties(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield each property in a list, and the first byte of its value."""
+    position = 0
+    while position + 3 <= len(data):
+        (name,) = struct.unpack_from("<H", data, position)
+        yield name, data[position + 2]
+        position += 2 + (_VALUE_SIZES[name >> 13] or 1 + data[position + 2])
+
+
+def _paragraph_marks(main: bytes, table: bytes) -> dict[int, str]:
+    """Return the marks of headings and of paragraphs outside of tables, by the offset in `main` at their end.
+
+    Pages of 512 bytes have these offsets, with the number of each paragraph's style and its own properties.
     """
     list_start, size = struct.unpack_from("<II", main, 0x0102)
     levels = _style_levels(table, *struct.unpack_from("<II", main, 0x00A2))
-    ends: dict[int, int] = {}
+    marks: dict[int, str] = {}
     count = size // 8  # the list has one offset more than pages
     for (number,) in struct.iter_unpack("<I", table[list_start + 4 * (count + 1) : list_start + size]):
         start = 512 * (number & 0x3FFFFF)
@@ -97,10 +159,14 @@ def _headings(main: bytes, table: bytes) -> dict[int, int]:
         offsets = struct.unpack_from(f"<{page[511] + 1}I", page)
         for run, end in enumerate(offsets[1:]):
             properties = 2 * page[4 * len(offsets) + 13 * run]
-            (style,) = struct.unpack_from("<H", page, properties + (1 if page[properties] else 2))
-            if properties and style in levels:
-                ends[end] = levels[style]
-    return ends
+            at = properties + (1 if page[properties] else 2)
+            length = 2 * page[at - 1] - (at == properties + 1)
+            (style,) = struct.unpack_from("<H", page, at)
+            level = levels.get(style, 0) if properties else 0
+            is_outside = not properties or _IN_TABLE not in page[at + 2 : at + length]
+            if level or is_outside:
+                marks[end] = _HEADING * level + _OUTSIDE * is_outside
+    return marks
 
 
 def _style_levels(table: bytes, start: int, size: int) -> dict[int, int]:
@@ -166,7 +232,10 @@ def _rows(text: str) -> Iterator[list[str]]:
             continue
         if words and (level := paragraph.count(_HEADING)):
             words = f"{'#' * level} {words}"
-        if row or width:
+        if _OUTSIDE in paragraph:
+            yield from ([line] for line in [*row, *cell_paragraphs, words] if line)
+            row, cell_paragraphs, width = [], [], 0
+        elif row or width:
             cell_paragraphs.append(words)
             if not row and len(cell_paragraphs) > 1:  # the table has ended
                 yield from ([line] for line in cell_paragraphs if line)
@@ -289,6 +358,7 @@ def _title_and_metadata(file: olefile.OleFileIO) -> tuple[str | None, dict[str, 
         return None
 
     date = properties.last_saved_time
+    date = date if date and date.year > _NO_YEAR else None
     values = {name: text_of(getattr(properties, name)) for name in ("author", "subject", "keywords")}
     return text_of(properties.title), tidy_values(**values, date=date and date.date().isoformat())
 
@@ -299,7 +369,9 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
 
     to_text: Callable[..., str] = rtf_to_text
     source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for long numbers
-    source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source))
+    source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source)).replace("|", _RTF_BAR)
+    source = _RAISED.sub(r"\\super ^", source)
+    source = "".join(map(_without_breaks_in_cells, _ROW_END.split(source)))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 
     def mark(match: re.Match[str]) -> str:
@@ -308,9 +380,15 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
 
     marked = _RTF_LEVEL.sub(mark, source)
     text = _BROKEN_ROW.sub("|", to_text(marked, errors="replace"))
-    title = _RTF_TITLE.search(source)
+    title = _RTF_TITLE.search(source.replace(_RTF_BAR, "|"))
     text = "\n\n".join(_paragraphs(text.split("\n")))
     return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
+
+
+def _without_breaks_in_cells(source: str) -> str:
+    """Join the paragraphs of each cell in the source of a row, because striprtf ends rows at line ends."""
+    before, start, row = source.partition("\\trowd")
+    return before + start + _BREAK_IN_CELL.sub(" ", row)
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
@@ -318,11 +396,11 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
     for is_row, group in groupby(lines, key=lambda line: line.endswith("|")):
         if is_row:
             rows = [_RTF_HEADING.sub("", line).split("|")[:-1] for line in group]
-            yield "\n".join(markdown_table(rows))
+            yield "\n".join(markdown_table([[cell.replace(_RTF_BAR, "|") for cell in row] for row in rows]))
         else:
-            yield from filter(None, map(_rtf_line, group))
+            yield from (line.replace(_RTF_BAR, "|") for line in map(_rtf_line, group) if line)
 
 
 def _rtf_line(line: str) -> str:
     words, level = _RTF_HEADING.sub("", line).rstrip(), _RTF_HEADING.match(line)
-    return f"{'#' * int(level[1])} {words}" if words and level else words
+    return f"{'#' * int(level[1])} {words.lstrip()}" if words and level else words

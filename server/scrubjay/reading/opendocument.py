@@ -2,6 +2,7 @@
 
 import io
 import posixpath
+import re
 import zipfile
 from collections.abc import Iterator
 from html import escape
@@ -12,7 +13,9 @@ from scrubjay.reading.html import convert_html
 from scrubjay.reading.parts import Element, parse_part
 from scrubjay.reading.result import Budget, Conversion, tidy_values
 
-_CONTENT, _META = "content.xml", "meta.xml"
+_CONTENT, _META, _PAGE_STYLES = "content.xml", "meta.xml", "styles.xml"
+_EDGES = [f"{{*}}{name}{suffix}" for name in ("header", "footer") for suffix in ("", "-left", "-first")]
+_NUMBER = "<number>"  # stands for the number of a slide in its notes
 _TAGS = {
     "list": "ul",
     "list-item": "li",
@@ -26,6 +29,7 @@ _SKIPPED = frozenset(
     "covered-table-cell bookmark-ref-start page-thumbnail calculation-settings sender-firstname".split()
 )
 _MOST_REPEATS = 50  # of a cell or a row; a sheet repeats empty cells a million times
+_RAISED = re.compile(r"super|[1-9]")  # a position is a word or a percentage of the height
 _FIELDS = {
     "author": "{*}initial-creator",
     "subject": "{*}subject",
@@ -45,7 +49,19 @@ def convert_opendocument(data: bytes, budget: Budget) -> Conversion:
         title, metadata = _title_and_metadata(archive)
         writer = _Writer(archive, content)
         html = "".join(map(budget.take, writer.inside(content.find("{*}body"))))
-    return Conversion(convert_html(html, whole=True).text, title=title, metadata=metadata)
+        is_text = content.find("{*}body/{*}text") is not None
+        edges = " · ".join(dict.fromkeys(_edge_lines(archive))) if is_text else ""
+    text = convert_html(html, whole=True).text
+    return Conversion(f"{text}\n\n{edges}" if edges and text else text, title=title, metadata=metadata)
+
+
+def _edge_lines(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Yield the lines of page headers and footers that say more than a number."""
+    if _PAGE_STYLES in archive.namelist():
+        for pages in parse_part(archive, _PAGE_STYLES).iterfind("{*}master-styles/{*}master-page"):
+            edges = (edge for name in _EDGES for edge in pages.iterfind(name))
+            lines = (_plain(line) for edge in edges for line in edge.iter("{*}p"))
+            yield from (line for line in lines if any(map(str.isalpha, line)))
 
 
 def _title_and_metadata(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
@@ -136,6 +152,9 @@ class _Writer:
             if etree.QName(root).localname == "math":
                 source = root.findtext(".//{*}annotation")
                 yield f" {escape(source or ''.join(root.itertext()))} "
+            for chart in root.iterfind("{*}body/{*}chart/{*}chart"):
+                yield f"<p>{escape(_plain(chart.find('{*}title')))}</p>"
+                yield from (text for table in chart.iterfind("{*}table") for text in self.write_table(table))
 
     def write_page(self, element: Element) -> Iterator[str]:
         self._slides += 1
@@ -148,8 +167,9 @@ class _Writer:
                 yield from self._write(child)
 
     def write_notes(self, element: Element) -> Iterator[str]:
-        notes = " ".join(_plain(each) for each in element.iter("{*}p")).strip()
-        yield f"<p>Notes: {escape(notes)}</p>" if notes.strip("<number> ") else ""
+        lines = (line for line in map(_plain, element.iter("{*}p")) if line not in ("", _NUMBER))
+        notes = " ".join(lines)
+        yield f"<p>Notes: {escape(notes)}</p>" if notes else ""
 
     def write_table(self, element: Element) -> Iterator[str]:
         is_sheet = etree.QName(element.getparent()).localname == "spreadsheet"
@@ -180,7 +200,7 @@ class _Writer:
 
 
 def _tag_of_style(properties: Element) -> str | None:
-    if _get(properties, "text-position").startswith("super"):
+    if _RAISED.match(_get(properties, "text-position")):
         return "sup"
     return "b" if _get(properties, "font-weight") == "bold" else None
 
@@ -191,4 +211,9 @@ def _get(element: Element, name: str) -> str:
 
 
 def _plain(element: Element) -> str:
-    return "" if element is None else " ".join("".join(element.itertext()).split())
+    """Return the text of an element on one line."""
+    if element is None:
+        return ""
+    for each in element.iter("{*}s", "{*}tab", "{*}line-break", "{*}p"):
+        each.tail = f" {each.tail or ''}"
+    return " ".join("".join(element.itertext()).split())

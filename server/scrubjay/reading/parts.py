@@ -20,7 +20,7 @@ def parse_part(archive: zipfile.ZipFile, part: str) -> Element:
 
 
 class Relation(NamedTuple):
-    """A reference from one part to another, and its kind."""
+    """A reference from one part to another or to an address outside of the file, and its kind."""
 
     kind: str
     part: str
@@ -35,7 +35,9 @@ def related_parts(archive: zipfile.ZipFile, part: str) -> dict[str, Relation]:
     return {
         reference.get("Id"): Relation(
             kind=posixpath.basename(reference.get("Type")),
-            part=posixpath.normpath(posixpath.join("/", folder, reference.get("Target"))).lstrip("/"),
+            part=reference.get("Target")
+            if reference.get("TargetMode") == "External"
+            else posixpath.normpath(posixpath.join("/", folder, reference.get("Target"))).lstrip("/"),
         )
         for reference in parse_part(archive, relations)
     }

@@ -2,11 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from ctypes import create_string_buffer
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2  # type: ignore[import-untyped]
 from pypdfium2 import raw
@@ -19,7 +18,8 @@ PAGE_END = "\n\f\n"
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
 _NO_TITLE = re.compile(  # titles that programs set
-    r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE
+    r"microsoft (?:word|powerpoint) - |untitled|^\(anonymous\)$|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$",
+    re.IGNORECASE,
 )
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 # Characters that replace a hyphen inside a word at the end of a line: U+0002 and U+FFFE.
@@ -35,6 +35,10 @@ _COMMENTS = frozenset(
 _BUTTONS = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _VALUES = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
 _NEAR = 2.0  # points above and below a field that its label may reach
+_ABOVE = 16.0  # points above a field in which a label without one on its left stands
+_BEHIND = 14.0  # points behind a button in which its label begins
+_FAR_RIGHT = 100_000.0  # points; more than any page is wide
+_SAME_LINE = 8.0  # points; fields whose bottoms differ less are on one line
 _EDGE_LINES = 2  # lines at the top and bottom of a page that other pages may repeat
 _FEWEST_PAGES = 3  # fewest pages that make a repeated line a header or footer
 _BLANKS = re.compile(r"\n{3,}")
@@ -82,10 +86,8 @@ def _page(document: pypdfium2.PdfDocument, index: int, headings: dict[str, int])
         text = lay_out(layer, layer.get_text_bounded())
         text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
         text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
-        for label, value in _comments_and_fields(page, layer, document.formenv):
-            note = f"{label} {value}".strip()
-            at_label = label and label in text
-            text = text.replace(label, note, 1) if at_label else f"{text.rstrip()}\n{note}"
+        comments, fields = _comments_and_fields(page, document.formenv)
+        text = "\n".join([_with_fields(text, layer, fields).rstrip(), *comments])
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
 
@@ -112,24 +114,72 @@ def _joined(broken: re.Match[str]) -> str:
     return f"{broken[1]}{'-' if has_own_hyphen else ''}{broken[2]}"
 
 
-def _comments_and_fields(
-    page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, forms: Any
-) -> Iterator[tuple[str, str]]:
-    """Yield the label and text of each comment and field; a field's label is the text on its left."""
+class _Field(NamedTuple):
+    left: float
+    bottom: float
+    right: float
+    top: float
+    value: str
+    is_button: bool
+
+
+def _comments_and_fields(page: pypdfium2.PdfPage, forms: Any) -> tuple[list[str], list[_Field]]:
+    """Return the comments of a page, and its fields line by line."""
+    comments, fields = [], []
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, number)
         try:
             kind = raw.FPDFAnnot_GetSubtype(annotation)
             if kind in _COMMENTS:
                 if comment := _string_of(raw.FPDFAnnot_GetStringValue, annotation, b"Contents"):
-                    yield "", f"Comment: {comment}"
+                    comments.append(f"Comment: {comment}")
             elif kind == raw.FPDF_ANNOT_WIDGET and forms and (value := _field(annotation, forms)):
                 box = raw.FS_RECTF()
                 raw.FPDFAnnot_GetRect(annotation, box)
-                left = layer.get_text_bounded(0, box.bottom - _NEAR, box.left, box.top + _NEAR)
-                yield next(reversed([line.strip() for line in left.splitlines() if line.strip()]), ""), value
+                is_button = raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _BUTTONS
+                fields.append(_Field(box.left, box.bottom, box.right, box.top, value, is_button))
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
+    return comments, sorted(fields, key=lambda field: (-round(field.bottom / _SAME_LINE), field.left))
+
+
+def _with_fields(text: str, layer: pypdfium2.PdfTextPage, fields: list[_Field]) -> str:
+    """Write the value of each field at its label; a value without a label follows the text."""
+    position, unlabelled = 0, []
+    for index, field in enumerate(fields):
+        label, is_behind = _label(layer, fields, index)
+        found = text.find(label, position) if label else -1
+        found = text.find(label) if label and found < 0 else found
+        if found < 0:
+            unlabelled.append(field.value)
+            continue
+        position = found if is_behind else found + len(label)
+        note = f"{field.value} " if is_behind else f" {field.value}"
+        text = text[:position] + note + text[position:]
+        position += len(note)
+    return "\n".join([text, *unlabelled])
+
+
+def _label(layer: pypdfium2.PdfTextPage, fields: list[_Field], index: int) -> tuple[str, bool]:
+    """Return the label of a field, and True if it stands behind the field, as that of a button often does."""
+    field = fields[index]
+    low, high = field.bottom - _NEAR, field.top + _NEAR
+    same_line = [each for each in fields if each.top > field.bottom and each.bottom < field.top]
+    start = max((each.right for each in same_line if each.right <= field.left), default=0.0)
+    end = min((each.left for each in same_line if each.left >= field.right), default=_FAR_RIGHT)
+
+    def lines(*area: float) -> list[str]:
+        return [line.strip() for line in layer.get_text_bounded(*area).splitlines() if line.strip()]
+
+    if field.is_button and lines(field.right, low, min(end, field.right + _BEHIND), high):
+        return lines(field.right, low, end, high)[0], True
+    left = lines(start, low, field.left, high)
+    above = (
+        []
+        if left or field.is_button
+        else lines(field.left - _NEAR, field.top, field.right, field.top + _ABOVE)
+    )
+    return next(reversed([*above, *left]), ""), False
 
 
 def _field(annotation: Any, forms: Any) -> str:

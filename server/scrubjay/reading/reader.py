@@ -14,7 +14,7 @@ from typing import Any
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.reading.encodings import LONGEST_LINE, decode, encoding_warning, is_unicode
-from scrubjay.reading.kinds import ARCHIVES, HEAD, Kind, kind_of, refusal
+from scrubjay.reading.kinds import ARCHIVES, HEAD, Kind, kind_of, markup_of, refusal
 from scrubjay.reading.office import OLE, ZIP, office_type
 from scrubjay.reading.process import PROCESSES
 from scrubjay.reading.result import UNSEEN, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
@@ -33,6 +33,7 @@ _FROM_BYTES = {
     "pptx": "slides.convert_slides",
     "xlsx": "office.convert_workbook",
     "email": "mail.convert_mail",
+    "mailbox": "mail.convert_mailbox",
     "msg": "outlook.convert_message",
     "odt": "opendocument.convert_opendocument",
     "ods": "opendocument.convert_opendocument",
@@ -47,14 +48,15 @@ _FROM_TEXT = {
     "json": "encodings.convert_json",
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
+    "card": "cards.convert_card",
 }
 # kinds whose first heading is the title
 TITLED = frozenset({"markdown", "html", "docx", "odt", "doc", "rtf", "notebook"})
-_NEVER_PLAIN = ("html", "notebook")
+_NEVER_PLAIN = ("html", "notebook", "card")
 # kinds whose converters stop at the limit of text, because even a small file may exceed it by far
 _WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
 # kinds that the list of documents shows as another kind
-_KNOWN_AS = {"ods": "xlsx", "msg": "email"}
+_KNOWN_AS = {"ods": "xlsx", "msg": "email", "mailbox": "email", "card": "text"}
 
 log = logging.getLogger("scrubjay.reading")
 
@@ -153,6 +155,8 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         result = replace(result, text=result.text.translate(UNSEEN))
     else:
         text, encoding = decode(data)
+        if "\n" not in text:  # the line ends of old Macs
+            text = text.replace("\r", "\n")
         if len(text) > max_text and kind.type != "html":  # much of a page is markup, which does not count
             raise TooLong(max_text)
         converter = _FROM_TEXT.get(kind.type)
@@ -164,7 +168,8 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         raise TooLong(max_text)
     # Libraries leave NUL and halves of surrogate pairs in texts, which the store rejects.
     text = without_escapes(result.text).replace("\x00", "").encode("utf-8", "replace").decode()
-    title = result.title or (first_title(text) if kind.type in TITLED else None)
+    markup = markup_of(name) if kind.type == "text" else None
+    title = result.title or (first_title(text, markup) if kind.type in TITLED or markup else None)
     title = " ".join(str(title).split())[:500] if title else None
     return FileText(
         text, _KNOWN_AS.get(kind.type, kind.type), title or None, kind.language, encoding, result.metadata

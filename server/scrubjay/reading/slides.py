@@ -46,7 +46,14 @@ def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
 
 
 def _shapes(archive: zipfile.ZipFile, part: str) -> list[Element]:
-    return list(_flat(parse_part(archive, part).find("{*}cSld/{*}spTree")))
+    root = parse_part(archive, part)
+    related = related_parts(archive, part)
+    for link in root.iterfind(".//{*}rPr/{*}hlinkClick"):
+        text = link.getparent().getparent().find("{*}t")
+        address = next((related[value].part for value in link.values() if value in related), "")
+        if text is not None and address.startswith(("http://", "https://", "mailto:")):
+            text.text = f"[{text.text}]({address})"
+    return list(_flat(root.find("{*}cSld/{*}spTree")))
 
 
 def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
@@ -60,7 +67,7 @@ def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
             yield from _flat(shape)
         elif kind == "AlternateContent":
             yield from _flat(shape[:1])
-        elif kind in ("sp", "graphicFrame"):
+        elif kind in ("sp", "graphicFrame", "pic"):
             yield shape
 
 
@@ -78,6 +85,8 @@ def _block(shape: Element) -> str:
     table = shape.find("{*}graphic/{*}graphicData/{*}tbl")
     if table is not None:
         return "\n".join(markdown_table(_rows(table)))
+    if _kind(shape) == "pic":
+        return str(shape.find("*/{*}cNvPr").get("descr", "")).strip()
     lines = [(level, text.strip()) for level, text in _paragraphs(shape) if text.strip()]
     return "\n".join(f"{'  ' * level}- {text}" if len(lines) > 1 else text for level, text in lines)
 

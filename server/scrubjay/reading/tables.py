@@ -17,13 +17,14 @@ def lay_out_tables(content: Tag) -> None:
     """Repeat cells that span rows or columns, join header rows, and write tables inside cells as text."""
     cells_left = _MOST_CELLS
     for table in reversed(content.find_all("table")):  # inner tables first
-        rows = list(_rows(table))
+        groups = list(_groups(table))
+        rows = [row for group in groups for row in group]
         if _is_layout(table, rows):
             for tag in [*table.find_all(["thead", "tbody", "tfoot", "tr", "td", "th"]), table]:
                 tag.name = "div"
             continue
         cells_left -= sum(map(len, rows)) + _count_spanned_cells(rows)
-        grid = _grid(rows) if cells_left > 0 else rows
+        grid = [line for group in groups for line in _grid(group)] if cells_left > 0 else rows
         for cell in (cell for row in grid for cell in row):
             del cell["rowspan"], cell["colspan"]
         header_count = _count_header_rows(table, rows)
@@ -35,12 +36,12 @@ def lay_out_tables(content: Tag) -> None:
             _rebuild(table, grid)
 
 
-def _rows(table: Tag) -> Iterator[_Row]:
-    """Yield the cells of each row in the displayed order: head, bodies, foot."""
+def _groups(table: Tag) -> Iterator[list[_Row]]:
+    """Yield the rows of each group in the displayed order: head, bodies, foot. No cell spans two groups."""
     parts = [table, *table.find_all(["thead", "tbody", "tfoot"], recursive=False)]
     for part in sorted(parts, key=lambda part: {"thead": 0, "tfoot": 2}.get(part.name, 1)):
-        for row in part.find_all("tr", recursive=False):
-            yield row.find_all(["td", "th"], recursive=False)
+        rows = part.find_all("tr", recursive=False)
+        yield [row.find_all(["td", "th"], recursive=False) for row in rows]
 
 
 def _is_layout(table: Tag, rows: list[_Row]) -> bool:

@@ -1,7 +1,7 @@
 """Converts Word documents (DOCX) to Markdown.
 
 mammoth reads the document. Parts that it ignores are first written as plain text: formulas, readings above
-characters, fields, text boxes, numbers of headings.
+characters, fields, text boxes, numbers of headings and list items.
 """
 
 import io
@@ -21,13 +21,17 @@ from scrubjay.reading.result import Conversion
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_DOCUMENT = "word/document.xml"
+_DOCUMENT = re.compile(r"word/document\d*\.xml")  # Word in the browser adds a number
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
 _EDGE = re.compile(r"word/(?:header|footer)\d*\.xml")
+_BLANKS = [f"{_W}{name}" for name in ("tab", "ptab", "br", "cr")]
 _BOX = f"{_W}txbxContent"
 _WRAPPERS = [f"{_W}{name}" for name in ("fldSimple", "dir", "bdo", "smartTag", "customXml")]
 _WRAPPERS.append(f"{_M}oMathPara")
 _HEADING = re.compile(r"heading \d", re.IGNORECASE)
+_ITEM = "\ue000"  # stands around the number of a list item
+_NUMBERED_ITEM = re.compile(rf"(?:(?:\d+\.|-) )?{_ITEM}([^{_ITEM}]*){_ITEM}")
+_Levels = dict[int, tuple[str, str, int]]  # level -> format, text, start
 _STYLES = (
     "p[style-name='Title'] => h1:fresh\n"
     "p[style-name='Subtitle'] => p:fresh\n"
@@ -49,7 +53,7 @@ def convert_word(data: bytes) -> Conversion:
         convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
     )
     title, metadata = core_properties(data)
-    text = convert_html(html.value, whole=True).text
+    text = _NUMBERED_ITEM.sub(r"\1 ", convert_html(html.value, whole=True).text)
     edges = " · ".join(dict.fromkeys(_edge_lines(data)))
     return Conversion(f"{text}\n\n{edges}" if edges and text else text, title=title, metadata=metadata)
 
@@ -58,13 +62,13 @@ def _with_plain_text(data: bytes) -> bytes:
     """Return the archive without pictures, and with text for the parts that mammoth does not read."""
     output = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(output, "w") as new:
-        numbers = _heading_numbering(old)
+        numbers = _numbering(old)
         for name in old.namelist():
-            if name == _DOCUMENT or name in _NOTES:
+            if _DOCUMENT.fullmatch(name) or name in _NOTES:
                 root = parse_part(old, name)
                 _add_drawings(root, old, name)
                 _write_as_text(root)
-                _number_headings(root, numbers)
+                _number_paragraphs(root, numbers)
                 new.writestr(name, etree.tostring(root))
             elif not name.startswith("word/media/"):
                 new.writestr(name, old.read(name))
@@ -97,6 +101,16 @@ def _write_as_text(root: Element) -> None:
         reading = "".join(text.text or "" for text in ruby.iterfind(f"{_W}rt//{_W}t"))
         base = "".join(text.text or "" for text in ruby.iterfind(f"{_W}rubyBase//{_W}t"))
         _replace(ruby, [_text_element(f"{base}({reading})" if reading else base)])
+    for line_end in root.iter(f"{_W}cr", f"{_W}br"):  # mammoth drops the ends of pages
+        line_end.tag = f"{_W}br"
+        line_end.attrib.clear()
+    for tab in root.iter(f"{_W}ptab"):
+        tab.tag = f"{_W}tab"
+    for choice in list(root.iter(f"{_W}ddList")):
+        entries = [entry.get(f"{_W}val") for entry in choice.iterfind(f"{_W}listEntry")]
+        chosen = entries[int(_value(choice, "result") or 0) :][:1]
+        for run in list(choice.iterancestors(f"{_W}r"))[:1]:
+            run.addprevious(_run("".join(chosen)))
     for wrapper in list(root.iter(*_WRAPPERS)):
         _replace(wrapper, list(wrapper))
     _move_boxes(root)
@@ -137,22 +151,28 @@ def _edge_lines(data: bytes) -> Iterator[str]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for name in sorted(filter(_EDGE.fullmatch, archive.namelist())):
             for paragraph in parse_part(archive, name).iter(f"{_W}p"):
-                line = " ".join("".join(text.text or "" for text in paragraph.iter(f"{_W}t")).split())
+                texts = paragraph.iter(f"{_W}t", *_BLANKS)
+                line = " ".join("".join(text.text or " " for text in texts).split())
                 if any(map(str.isalpha, line)):
                     yield line
 
 
 class _Numbering:
-    """Counts the numbered paragraphs of a document, level by level."""
+    """Counts the numbered paragraphs of a document, list by list and level by level."""
 
-    def __init__(self, levels: dict[str, dict[int, tuple[str, str, int]]], styles: dict[str, Any]) -> None:
-        self.levels = levels  # numId -> level -> (format, text, start)
-        self.styles = styles  # id of a style -> its numPr
+    def __init__(self) -> None:
+        self.levels: dict[str, _Levels] = {}  # by numId
+        self.lists: dict[str, str] = {}  # numId -> abstractNumId; numbers of one list continue each other
+        self.restarts: dict[str, dict[int, int]] = {}  # numId -> level -> start, until its first use
+        self.styles: dict[str, Any] = {}  # id of a style -> its numPr, or that of the style it is based on
+        self.headings: dict[str, str] = {}  # id of a style -> id of the heading style that it is based on
         self._counts: dict[str, dict[int, int]] = {}
 
     def next(self, number_id: str, level: int) -> str:
         """Count one paragraph, and return its number as readers see it."""
-        levels, counts = self.levels[number_id], self._counts.setdefault(number_id, {})
+        levels, counts = self.levels[number_id], self._counts.setdefault(self.lists[number_id], {})
+        for restarted, start in self.restarts.pop(number_id, {}).items():
+            counts[restarted] = start - 1
         counts[level] = counts.get(level, levels[level][2] - 1) + 1
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
@@ -182,30 +202,46 @@ def _roman(number: int) -> Iterator[tuple[str, int]]:
         yield symbol, count
 
 
-def _heading_numbering(archive: zipfile.ZipFile) -> _Numbering:
-    """Read the numbering of headings: the levels of each list, and the list of each style."""
-    names = archive.namelist()
-    levels: dict[str, dict[int, tuple[str, str, int]]] = {}
-    styles: dict[str, Any] = {}
-    if "word/numbering.xml" not in names or "word/styles.xml" not in names:
-        return _Numbering(levels, styles)
+def _numbering(archive: zipfile.ZipFile) -> _Numbering:
+    """Read the levels of each list, the list of each style, and the styles of headings."""
+    names, numbers = archive.namelist(), _Numbering()
+    if "word/styles.xml" in names:
+        _read_styles(parse_part(archive, "word/styles.xml"), numbers)
+    if "word/numbering.xml" not in names:
+        return numbers
     root = parse_part(archive, "word/numbering.xml")
     abstract = {each.get(f"{_W}abstractNumId"): each for each in root.iterfind(f"{_W}abstractNum")}
     for number in root.iterfind(f"{_W}num"):
-        definition = abstract.get(_value(number, "abstractNumId"))
-        if definition is not None:
-            levels[number.get(f"{_W}numId")] = {
-                int(level.get(f"{_W}ilvl")): (
+        list_id, number_id = _value(number, "abstractNumId") or "", number.get(f"{_W}numId")
+        if list_id in abstract:
+            numbers.lists[number_id] = list_id
+            numbers.levels[number_id] = {
+                int(level.get(f"{_W}ilvl") or 0): (
                     _value(level, "numFmt") or "decimal",
                     _value(level, "lvlText") or "",
                     int(_value(level, "start") or 1),
                 )
-                for level in definition.iterfind(f"{_W}lvl")
+                for level in abstract[list_id].iterfind(f"{_W}lvl")
             }
-    for style in parse_part(archive, "word/styles.xml").iterfind(f"{_W}style"):
-        if _HEADING.fullmatch(_value(style, "name") or ""):
-            styles[style.get(f"{_W}styleId")] = style.find(f"{_W}pPr/{_W}numPr")
-    return _Numbering(levels, styles)
+            numbers.restarts[number_id] = {
+                int(each.get(f"{_W}ilvl")): int(_value(each, "startOverride") or 1)
+                for each in number.iterfind(f"{_W}lvlOverride")
+                if _value(each, "startOverride")
+            }
+    return numbers
+
+
+def _read_styles(root: Element, numbers: _Numbering) -> None:
+    styles = {style.get(f"{_W}styleId"): style for style in root.iterfind(f"{_W}style")}
+    for style_id, style in styles.items():
+        chain = [style]
+        while (base := styles.get(_value(chain[-1], "basedOn"))) is not None and base not in chain:
+            chain.append(base)
+        numberings = (each.find(f"{_W}pPr/{_W}numPr") for each in chain)
+        numbers.styles[style_id] = next((each for each in numberings if each is not None), None)
+        headings = (each for each in chain if _HEADING.fullmatch(_value(each, "name") or ""))
+        if (heading := next(headings, None)) is not None:
+            numbers.headings[style_id] = heading.get(f"{_W}styleId")
 
 
 def _value(element: Element, name: str) -> str | None:
@@ -213,15 +249,20 @@ def _value(element: Element, name: str) -> str | None:
     return None if child is None else child.get(f"{_W}val")
 
 
-def _number_headings(root: Element, numbers: _Numbering) -> None:
+def _number_paragraphs(root: Element, numbers: _Numbering) -> None:
+    """Write the number of each heading and list item as text; that of an item replaces mammoth's own."""
     for paragraph in root.iter(f"{_W}p"):
         properties = paragraph.find(f"{_W}pPr")
         style = None if properties is None else _value(properties, "pStyle")
-        if style not in numbers.styles:
-            continue
-        numbering = properties.find(f"{_W}numPr")
-        numberings = [each for each in (numbering, numbers.styles[style]) if each is not None]
-        number_id = next(filter(None, (_value(each, "numId") for each in numberings)), None)
+        own = None if properties is None else properties.find(f"{_W}numPr")
+        if style in numbers.headings:  # mammoth does not know that a style is based on a heading
+            properties.find(f"{_W}pStyle").set(f"{_W}val", numbers.headings[style])
+        numberings = [each for each in (own, numbers.styles.get(style or "")) if each is not None]
+        number_id = next(filter(None, (_value(each, "numId") for each in numberings)), None) or ""
         level = int(next(filter(None, (_value(each, "ilvl") for each in numberings)), 0))
-        if level in numbers.levels.get(number_id or "", {}) and "".join(paragraph.itertext()).strip():
-            paragraph.insert(1, _run(f"{numbers.next(number_id or '', level)} "))
+        if numbers.levels.get(number_id, {}).get(level, ("none",))[0] in ("none", "bullet"):
+            continue
+        if "".join(paragraph.itertext()).strip():
+            number = numbers.next(number_id, level)
+            is_heading = style in numbers.headings
+            paragraph.insert(1, _run(f"{number} " if is_heading else f"{_ITEM}{number}{_ITEM}"))

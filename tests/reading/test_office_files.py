@@ -1,0 +1,353 @@
+"""Reading office files and PDFs: values, numbers and labels as people see them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+
+import files_made as made
+import pytest
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from test_reading import run, with_part
+
+from scrubjay.errors import InputError
+from scrubjay.reading import read
+
+
+def rows_of(*rows: Sequence[object], formats: Sequence[str] = ()) -> str:
+    """The text of a workbook with these rows; the numbers of the second column have these formats."""
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("S")
+    for at, row in enumerate(rows):
+        sheet.write_row(at, 0, row)
+    for at, code in enumerate(formats):
+        sheet.write_number(at, 1, rows[at][1], book.add_format({"num_format": code}))
+    book.close()
+    return read(file.getvalue(), "a.xlsx").text.removeprefix("# S\n\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "shown"),
+    [
+        (0.25, "0.0%", "25%"),
+        (-0.034, "0.0%;[Red]-0.0%", "-3.4%"),
+        (50, '0"%"', "50%"),
+        (50, "0\\%", "50%"),
+        (1234.5, "#,##0.00 €", "1234.5 €"),
+        (-1234.5, '_($* #,##0.00_);_($* (#,##0.00);_($* "-"??_);_(@_)', "-$1234.5"),
+        (99, "[$CHF-807] #,##0", "CHF 99"),
+        (12, '0 "kg"', "12 kg"),
+        (1234, "00000", "01234"),
+        (1_500_000, '0.0,,"M"', "1500000"),
+        (0.5, "# ?/?", "0.5"),
+        (5551234, "(000) 0000", "5551234"),
+        (45000, 'yyyy"."mm', "2023-03-15"),
+    ],
+)
+def test_a_number_keeps_the_percent_sign_the_currency_the_unit_and_the_zeros_of_its_format(
+    number: float, code: str, shown: str
+) -> None:
+    assert f"| x | {shown} |" in rows_of(("x", number), formats=[code])
+
+
+def test_titles_and_a_second_table_of_a_sheet_are_apart_from_the_first_table() -> None:
+    second = [("Ports",), ("Host", "Port", "Stage"), ("lark", 8443, "test")]
+    rows = [("Budget",), (), ("Team", "Sum"), ("tern", 5), (), ("owl", 6), (), *second]
+    assert rows_of(*rows).replace(" | |", " |") == (
+        "Budget\n\n| Team | Sum |\n|---|---|---|\n| tern | 5 |\n| owl | 6 |\n\nPorts\n\n"
+        "| Host | Port | Stage |\n|---|---|---|\n| lark | 8443 | test |"
+    )
+
+
+def test_pairs_and_groups_of_a_sheet_stay_one_table() -> None:
+    assert rows_of(("Host", "lark"), ("Port", 80), (), ("Owner", "Ann"), (), ("all",)).count("|---|") == 1
+    assert rows_of(("red",), ("green",), (), ("blue",)) == "| red |\n|---|\n| green |\n| blue |"
+
+
+def test_a_thread_of_comments_replaces_the_note_for_old_programs() -> None:
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("S")
+    sheet.write(0, 0, "tern")
+    sheet.write_comment(0, 0, "[Threaded comment] Your version of Excel allows you to read this")
+    book.close()
+    words = "".join(f'<threadedComment ref="A1"><text>{text}</text></threadedComment>' for text in ("a", "b"))
+    thread = f'<ThreadedComments xmlns="t">{words}</ThreadedComments>'
+    owner = "xl/worksheets/sheet1.xml"
+    data = with_part(file.getvalue(), owner, "threadedComment", "xl/threadedComments/t.xml", thread)
+    assert "| tern (comment: a b) |" in read(data, "a.xlsx").text
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"name\tport\nlark\t80\n", "tsv"),
+        (b"name;port\nlark;80\n", "csv"),
+        (b"<table><tr><td>name<td>port<tr><td>lark<td>80</table>", "html"),
+        (b"<style>p {}</style><table><tr><td>name<td>port<tr><td>lark<td>80</table>", "html"),
+    ],
+)
+def test_text_that_a_program_named_as_a_workbook_is_read(data: bytes, kind: str) -> None:
+    found = read(data, "export.xls")
+    assert found.kind == kind and "lark" in found.text and "<" not in found.text
+
+
+def test_dates_and_shares_of_a_chart_are_read_as_displayed() -> None:
+    deck = made.pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    chart = CategoryChartData(number_format="0%")
+    chart.categories = [45000, 45001]
+    chart.categories.number_format = "yyyy\\-mm\\-dd"
+    chart.add_series("Share", (0.25, 0.75))
+    slide.shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, 9, 9, chart)
+    text = read(made.saved(deck), "a.pptx").text
+    assert "| 2023-03-15 | 25% |\n| 2023-03-16 | 75% |" in text
+
+
+def test_addresses_of_links_and_descriptions_of_pictures_on_slides_are_read() -> None:
+    deck = made.pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    words = slide.shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0].add_run()
+    words.text = "the portal"
+    words.hyperlink.address = "https://example.org/x?a=1"
+    pixel = io.BytesIO(
+        bytes.fromhex("47494638396101000100800000000000ffffff2c00000000010001000002024401003b")
+    )
+    picture = slide.shapes.add_picture(pixel, 0, 0)
+    picture._element.nvPicPr.cNvPr.set("descr", "The gateway calls the ledger")
+    text = read(made.saved(deck), "a.pptx").text
+    assert text.endswith("[the portal](https://example.org/x?a=1)\n\nThe gateway calls the ledger")
+
+
+def numbered(*paragraphs: tuple[str, str]) -> str:
+    """The text of a Word document whose paragraphs have these properties and words."""
+    levels = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{kind}"/><w:lvlText w:val="{text}"/></w:lvl>'
+        for at, (kind, text) in enumerate(
+            [("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "(%3)"), ("bullet", "o")]
+        )
+    )
+    document = made.docx.Document()
+    parse, space = made.docx.oxml.parse_xml, made._W
+    root = document.part.numbering_part.element
+    root.insert(0, parse(f'<w:abstractNum {space} w:abstractNumId="77">{levels}</w:abstractNum>'))
+    start = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'
+    for number, override in (("77", ""), ("78", ""), ("79", start)):
+        root.append(
+            parse(f'<w:num {space} w:numId="{number}"><w:abstractNumId w:val="77"/>{override}</w:num>')
+        )
+    base = document.styles["Heading 2"]
+    style = document.styles.add_style("House Section", 1)
+    style.base_style = base
+    for properties, words in paragraphs:
+        xml = f"<w:p {space}><w:pPr>{properties}</w:pPr>{run(words)}</w:p>"
+        document.element.body.insert(len(document.element.body) - 1, parse(xml))
+    return read(made.saved(document), "a.docx").text
+
+
+def item(level: int, number: int = 77) -> str:
+    return f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{number}"/></w:numPr>'
+
+
+def test_list_items_of_a_word_document_keep_their_numbers() -> None:
+    text = numbered(
+        (item(0), "Terms"),
+        (item(1), "Owl means lark."),
+        (item(2), "or tern"),
+        (item(3), "a point"),
+        ("", "Between."),
+        (item(0, 78), "Liability"),
+        (item(1, 78), "40,000 EUR"),
+        (item(0, 79), "Another list"),
+    )
+    lines = [line.strip() for line in text.split("\n") if line]
+    assert lines == [
+        "1. Terms",
+        "1.1 Owl means lark.",
+        "(a) or tern",
+        "- a point",
+        "Between.",
+        "2. Liability",
+        "2.1 40,000 EUR",
+        "1. Another list",
+    ]
+
+
+def test_a_style_that_is_based_on_a_heading_makes_headings() -> None:
+    assert numbered(('<w:pStyle w:val="HouseSection"/>', "Ports")) == "## Ports"
+
+
+def test_a_chosen_entry_and_a_line_end_of_a_word_document_are_read() -> None:
+    entries = '<w:result w:val="1"/><w:listEntry w:val="gold"/><w:listEntry w:val="silver"/>'
+    begin = (
+        f'<w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{entries}</w:ddList></w:ffData></w:fldChar>'
+    )
+    code = "<w:r><w:instrText> FORMDROPDOWN </w:instrText></w:r>"
+    field = f'<w:r>{begin}</w:r>{code}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    text = read(made.word_of(run("Tier: ") + field + "<w:r><w:cr/></w:r>" + run("Port 80")), "a.docx").text
+    assert text == "Tier: silver\nPort 80"
+
+
+def letters(text: str) -> str:
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+@pytest.mark.parametrize(
+    ("xml", "text"),
+    [
+        (f"<m:eqArr><m:e>{letters('x=1')}</m:e><m:e>{letters('0')}</m:e></m:eqArr>", "x=1; 0"),
+        (f"<m:limLow><m:e>{letters('lim')}</m:e><m:lim>{letters('n→0')}</m:lim></m:limLow>", "lim_(n→0)"),
+        (f"<m:func><m:fName>{letters('log')}</m:fName><m:e>{letters('n')}</m:e></m:func>", "log n"),
+        (f"<m:acc><m:accPr/><m:e>{letters('y')}</m:e></m:acc>", "y\u0302"),
+        (
+            f"<m:sPre><m:sub>{letters('6')}</m:sub><m:sup>{letters('14')}</m:sup><m:e>{letters('C')}</m:e></m:sPre>",
+            "^14_6 C",
+        ),
+        (
+            '<m:f><m:fPr><m:type m:val="noBar"/></m:fPr>'
+            f"<m:num>{letters('n')}</m:num><m:den>{letters('k')}</m:den></m:f>",
+            "binom(n, k)",
+        ),
+    ],
+)
+def test_parts_of_a_formula_stay_apart(xml: str, text: str) -> None:
+    assert read(made.word_of(f"<m:oMath>{xml}</m:oMath>"), "a.docx").text == text
+
+
+def test_a_word_document_of_the_browser_is_read() -> None:
+    data = made.word()
+    names = ("word/document.xml", "word/_rels/document.xml.rels")
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(file := io.BytesIO(), "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            if name.startswith(("_rels", "[Content")):
+                part = part.replace(b"word/document.xml", b"word/document2.xml")
+            new.writestr(name.replace("document", "document2") if name in names else name, part)
+    assert read(file.getvalue(), "a.docx").text == read(data, "a.docx").text
+
+
+def test_cells_boxes_and_comments_of_rich_text_are_whole() -> None:
+    rich = (
+        rb"{\rtf1 Rate 10{\super 6}{\super\chftn}, 10\super -9\nosupersub  {\*\annotation{\*\atnref 1}Ask Ann}\par"
+        rb"\trowd\cellx1\cellx2\pard\intbl A\cell B|C\cell\row"
+        rb"\trowd\cellx1\cellx2\pard\intbl a1\par a2\cell b\cell{\trowd\cellx1\cellx2\row}\pard after\par"
+        rb"{\shp{\*\shpinst\shpleft1{\sp{\sn shapeType}{\sv 202}}{\shptxt Drawn here\par}}{\shprslt{\do old}}}}"
+    )
+    text = read(rich, "a.rtf").text
+    assert [" ".join(line.split()) for line in text.split("\n") if line] == [
+        "Rate 10^6, 10^-9 Ask Ann",
+        "| A | B\\|C |",
+        "|---|---|",
+        "| a1 a2 | b |",
+        "after",
+        "Drawn here",
+    ]
+
+
+def test_words_of_opendocument_notes_titles_and_page_headers_are_apart_and_whole() -> None:
+    style = (
+        '<style:style style:name="Up"><style:text-properties style:text-position="33% 58%"/></style:style>'
+    )
+    body = (
+        '<text:p>10<text:span text:style-name="Up">6</text:span><text:note><text:note-body><text:p>one<text:tab/>two'
+        "<text:line-break/>three</text:p><text:p>four</text:p></text:note-body></text:note></text:p>"
+    )
+    pages = (
+        '<d xmlns:style="s" xmlns:text="t"><style:master-styles><style:master-page><style:header>'
+        "<text:p>Secret</text:p></style:header><style:footer><text:p>12</text:p></style:footer>"
+        "</style:master-page></style:master-styles></d>"
+    )
+    data = made.repacked(made.opendocument("text", body, style), {"styles.xml": pages.encode()})
+    assert read(data, "a.odt").text == "10^6 (one two three four)\n\nSecret"
+
+
+def test_charts_of_opendocument_slides_are_read() -> None:
+    row = "<t:table-row>{}</t:table-row>"
+    cells = ("<t:table-cell><x:p>{}</x:p></t:table-cell><t:table-cell><x:p>{}</x:p></t:table-cell>").format
+    table = row.format(cells("Month", "Owls")) + row.format(cells("May", "7"))
+    chart = (
+        '<o:document-content xmlns:o="o" xmlns:c="c" xmlns:t="t" xmlns:x="x"><o:body><o:chart><c:chart>'
+        f"<c:title><x:p>Birds</x:p></c:title><t:table>{table}</t:table></c:chart></o:chart></o:body></o:document-content>"
+    )
+    frame = '<draw:page><draw:frame><draw:object href="./Object 1"/></draw:frame></draw:page>'
+    data = made.repacked(made.opendocument("presentation", frame), {"Object 1/content.xml": chart.encode()})
+    assert read(data, "a.odp").text.endswith("Birds\n\n| Month | Owls |\n| --- | --- |\n| May | 7 |")
+
+
+def test_the_value_of_each_pdf_field_is_at_its_own_label() -> None:
+    def draw(canvas: made.Canvas) -> None:
+        form = canvas.acroForm
+        for y, name in ((700, "Ann"), (600, "Bo")):
+            canvas.drawString(72, y, "Name:")
+            form.textfield(name=name, value=name, x=120, y=y - 5, width=100, height=20)
+        form.checkbox(name="one", x=72, y=550, size=14, checked=True)
+        canvas.drawString(92, 553, "Express")
+        form.checkbox(name="two", x=200, y=550, size=14)
+        canvas.drawString(220, 553, "Standard")
+        canvas.drawString(72, 500, "Street")
+        form.textfield(name="street", value="1 Harbour Road", x=72, y=472, width=200, height=22)
+        canvas.drawString(72, 440, "Thank you.")
+
+    lines = read(made.drawn(draw), "a.pdf").text.split("\n")
+    assert [" ".join(line.split()) for line in lines] == [
+        "Name: Ann",
+        "Name: Bo",
+        "[x] Express [ ] Standard",
+        "Street 1 Harbour Road",
+        "Thank you.",
+    ]
+
+
+def test_an_old_document_is_read_without_deleted_words_and_with_powers_and_apart_tables() -> None:
+    assert read(made.old("tracked.doc"), "tracked.doc").text == (
+        "Port 9090, 10^-9 m, the 1st owl\n\n| Host | Port |\n|---|---|\n| lark | one two |\n\nBetween tables\n\n"
+        "| Team | Size |\n|---|---|\n| tern | 5 |\n\nAfter."
+    )
+
+
+def test_numbers_of_an_old_workbook_are_read_as_displayed() -> None:
+    rows = read(made.old("shares.xls"), "shares.xls").text.split("\n")[4:]
+    assert rows == [
+        "| share | 12.5% |",
+        "| tax | 19% |",
+        "| price | 1234.5 € |",
+        "| weight | 12 kg |",
+        "| code | 01234 |",
+        "| size | 7 |",
+        "| double | 25% |",
+    ]
+
+
+def test_words_around_a_tab_or_the_end_of_a_page_of_a_word_document_stay_apart() -> None:
+    document = made.docx.Document()
+    document.sections[0].header.paragraphs[0].text = "Owl Ltd\tDraft"
+    document.add_paragraph().add_run("before").add_break(made.docx.enum.text.WD_BREAK.PAGE)
+    document.paragraphs[-1].add_run("after")
+    assert read(made.saved(document), "a.docx").text.split() == ["before", "after", "Owl", "Ltd", "Draft"]
+
+
+def test_a_sheet_with_a_stray_cell_far_from_its_table_is_read() -> None:
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("S")
+    sheet.write_row(0, 0, ["name", "share"])
+    sheet.write_row(1, 0, ["tern", 0.5], book.add_format({"num_format": "0%"}))
+    sheet.write(1_048_575, 16_383, "stray")
+    sheet.write_comment(1, 0, "Ask the stork")
+    book.close()
+    assert read(file.getvalue(), "a.xlsx").text == (
+        "# S\n\n| name | share | |\n|---|---|---|\n| tern | 50% | |\n| | | stray |\n"
+        "| (comment: Ask the stork) | | |"
+    )
+
+
+def test_an_opendocument_file_with_a_password_is_refused_as_protected() -> None:
+    manifest = b'<m:manifest xmlns:m="m"><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>'
+    data = made.repacked(
+        made.opendocument("text", ""), {"META-INF/manifest.xml": manifest, "content.xml": b"\x93\x00\x17"}
+    )
+    with pytest.raises(InputError, match=r"'a\.odt' is protected by a password; save it without one\."):
+        read(data, "a.odt")
