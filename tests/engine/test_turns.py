@@ -203,6 +203,14 @@ async def test_a_turn_says_when_it_is_indexed(core: Core):
     assert (await turn(core, "a", turn=0, user="hello")).indexed
 
 
+async def test_an_answer_does_not_repeat_a_secret_that_only_its_prompt_names(core: Core):
+    secret = "kestrel" + "771199"
+    done = await turn(core, "a", user=f"user,password\nanna,{secret}", assistant=f"Noted: anna has {secret}.")
+    row = await only(core)
+    assert secret not in row.model_dump_json()
+    assert (row.assistant, done.redacted) == ("Noted: anna has [redacted:secret].", 2)
+
+
 async def test_secrets_are_replaced_before_anything_is_written(core: Core):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     done = await turn(

@@ -676,6 +676,17 @@ def test_secrets_and_private_parts_never_reach_the_disk(host: Host) -> None:
     assert host.envelopes()[0].redacted == 5
 
 
+def test_an_answer_does_not_repeat_a_secret_that_only_its_prompt_names(host: Host) -> None:
+    secret = "kestrel" + "771199"
+    prompt, answer = f"The password is {secret}", f"Noted: anna has {secret}."
+    path = transcript(host, ("user", prompt, {"promptId": "p1"}), ("assistant", said(answer), {}))
+    host.prompt(prompt, prompt_id="p1", transcript_path=path)
+    host.stop(answer, prompt_id="p1", transcript_path=path)
+    assert host.turns() == [
+        ("p1", "The password is [redacted:password]", "Noted: anna has [redacted:secret].")
+    ]
+
+
 def test_invalid_or_too_long_text_is_made_to_fit(host: Host) -> None:
     host.prompt("a\x00b\ud800c \U0001f426 question", prompt_id="p1")
     host.stop("x" * 1_500_000, prompt_id="p1")

@@ -48,7 +48,7 @@ from scrubjay.home.settings import capture_view, load
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
-from scrubjay.redaction.redact import redact
+from scrubjay.redaction.redact import Redactor
 from scrubjay.text.languages import is_english
 from scrubjay.transcripts.turn import has_ended
 
@@ -292,13 +292,19 @@ class _Importer:
         wishes = wishes._replace(since=0.0, is_elsewhere=session.host in ON_THE_WEB)
         first_folder = next((folder for turn in session.turns for folder in turn["folders"]), None)
         folder, turns = session.folder, with_keys(session_id, session.turns)
-        for turn in kept_turns(session_id, turns, folder, wishes, changed_at, self._now, self._clean):
+        for turn in kept_turns(session_id, turns, folder, wishes, changed_at, self._now, self._cleaner):
             yield self._tally(session.host, turn.folder, session.host, session.folder or first_folder), turn
 
-    def _clean(self, text: str) -> str:
-        text, count = redact(capture.storable(text))
-        self._redacted += count
-        return capture.cut(text.strip())
+    def _cleaner(self) -> Callable[[str], str]:
+        redactor = Redactor()
+
+        def clean(text: str) -> str:
+            earlier = redactor.count
+            text = redactor.redact(capture.storable(text))
+            self._redacted += redactor.count - earlier
+            return capture.cut(text.strip())
+
+        return clean
 
     def _note_languages(self, texts: Iterable[str]) -> None:
         foreign = [not is_english(text) for text in texts]

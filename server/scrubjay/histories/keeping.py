@@ -53,7 +53,7 @@ def kept_turns(
     wishes: Wishes,
     written_at: float,
     now: float,
-    clean: Callable[[str], str],
+    cleaner: Callable[[], Callable[[str], str]],
 ) -> Iterator[KeptTurn]:
     """Yield the part of each turn of a session that may be recorded.
 
@@ -64,7 +64,7 @@ def kept_turns(
         wishes: the user's policy.
         written_at: the last change of the session, for turns without a time (seconds since 1970).
         now: seconds since 1970; a time a day or more after it is treated as missing.
-        clean: applied to each text before it is stored.
+        cleaner: returns, for each turn, the function that is applied to its texts before they are stored.
     """
     previous_start: float | None = None
     folders: tuple[str, ...] = () if folder is None else (folder,)
@@ -78,7 +78,7 @@ def kept_turns(
         turn_folder = folders[0] if folders else None
         context = {"folders": dict.fromkeys(folders), "started_at": at if is_timed else None}
         part = allowed({**turn, **context}, wishes, written_at)
-        fields = fields_of(part, clean) if part else {}
+        fields = fields_of(part, cleaner()) if part else {}
         texts = (*(part["prompts"] if part and "user" in fields else ()), fields.get("assistant"))
         if part is None or not capture.should_record(texts, wishes.policy):
             yield KeptTurn(turn_folder, at, is_timed, None)

@@ -12,7 +12,7 @@ from scrubjay.home.capture import storable
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.models.fields import Instant
 from scrubjay.models.requests import Request
-from scrubjay.redaction.redact import redact
+from scrubjay.redaction.redact import Redactor, redact
 
 Kind = Literal[
     "turn",
@@ -156,33 +156,34 @@ def _without_emptied(args: dict[str, Any]) -> dict[str, Any]:
 
 def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     """Replace the secrets in free text of these fields with placeholders, and count them."""
-    total = 0
-
-    def clean(value: Any, key: str = "") -> Any:
-        nonlocal total
-        if isinstance(value, str):
-            value, count = _redact_value(key, value) if key else redact(value)
-            total += count
-        elif isinstance(value, list | tuple):
-            return [clean(item, key) for item in value]
-        elif isinstance(value, dict):
-            return {key: clean(item, key) for key, item in value.items()}
-        return value
-
+    redactor = Redactor()
     redacted: dict[str, Any] = {}
+    commit_secrets = 0
     for name, value in fields.items():
         if name == "commits":  # a list of objects that have fields of their own
             parts = [redact_fields(commit) for commit in value]
-            redacted[name], total = [part for part, _ in parts], total + sum(count for _, count in parts)
+            redacted[name], commit_secrets = [part for part, _ in parts], sum(count for _, count in parts)
         else:
-            redacted[name] = clean(value) if name in _PROSE else value
-    return redacted, total
+            redacted[name] = _redact_all(redactor, value) if name in _PROSE else value
+    return redacted, redactor.count + commit_secrets
 
 
-def _redact_value(key: str, value: str) -> tuple[str, int]:
+def _redact_all(redactor: Redactor, value: Any, key: str = "") -> Any:
+    """Redact the texts in a value; `key` is the name that metadata give it."""
+    if isinstance(value, str):
+        return _redact_value(redactor, key, value) if key else redactor.redact(value)
+    if isinstance(value, list | tuple):
+        return [_redact_all(redactor, item, key) for item in value]
+    if isinstance(value, dict):
+        return {key: _redact_all(redactor, item, key) for key, item in value.items()}
+    return value
+
+
+def _redact_value(redactor: Redactor, key: str, value: str) -> str:
     """Redact the value of a key, which may name a secret: a `password` is one in itself."""
     before, after = f'"{key}": "', '"'
     text, count = redact(f"{before}{value}{after}")
     if count and text.startswith(before) and text.endswith(after):
-        return text[len(before) : -len(after)], count
-    return redact(value)
+        redactor.count += count
+        return text[len(before) : -len(after)]
+    return redactor.redact(value)

@@ -39,9 +39,30 @@ def redact(text: str) -> tuple[str, int]:
         remaining, removed = _redact_once(text)
         if not removed:
             break
-        text, repeated = _without_repeated(text, remaining)
+        text, repeated = _without_words(remaining, _removed_words(text, remaining))
         count += removed + repeated
     return text, count
+
+
+class Redactor:
+    """Redacts the texts of one turn in order, and counts the secrets.
+
+    A secret that was removed from one text is removed from later texts too. They may repeat it without a name
+    or prefix that reveals it, as an answer often repeats what the prompt says.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._removed: frozenset[str] = frozenset()
+
+    def redact(self, text: str) -> str:
+        """Remove secrets and private parts from the next text."""
+        remaining, removed = redact(text)
+        if removed:
+            self._removed |= _removed_words(text, remaining)
+        remaining, repeated = _without_words(remaining, self._removed)
+        self.count += removed + repeated
+        return remaining
 
 
 def _redact_once(text: str) -> tuple[str, int]:
@@ -112,24 +133,31 @@ def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
     return "only_if" not in rule.row or CHECKS[rule.row["only_if"]](value)
 
 
-def _without_repeated(old_text: str, text: str) -> tuple[str, int]:
-    """Replace other copies of a removed secret, which have no name or prefix that reveals them."""
-    words = [
-        word
-        for word in numbered_words(text)
-        if len(word.group()) >= 8 and (is_password(word.group()) or is_key(word.group()))
-    ]
-    if not words:
-        return text, 0
-    new_counts = Counter(word.group() for word in words)
+def _removed_words(old_text: str, text: str) -> frozenset[str]:
+    """Return the secrets that were removed from a text at least once, if they are recognisable as secrets."""
     if "<private" in old_text.lower():
         old_text = _without_private(old_text)[0]  # private parts may contain ordinary words
-    old_counts = Counter(word.group() for word in numbered_words(old_text) if word.group() in new_counts)
+    old_counts, counts = (Counter(word for _, word in _bare_words(each)) for each in (old_text, text))
+    return frozenset(
+        word
+        for word, count in old_counts.items()
+        if count > counts[word] and len(word) >= 8 and (is_password(word) or is_key(word))
+    )
+
+
+def _without_words(text: str, words: frozenset[str]) -> tuple[str, int]:
+    """Replace the copies of removed secrets, which have no name or prefix that reveals them."""
     cuts = Cuts(text)
-    for word in words:
-        if old_counts[word.group()] > new_counts[word.group()]:
-            cuts.replace(*word.span(), "secret")
+    for start, word in _bare_words(text) if words else ():
+        if word in words:
+            cuts.replace(start, start + len(word), "secret")
     return cuts.result()
+
+
+def _bare_words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the words with a digit and their positions, without marks of sentences at their ends."""
+    for word in numbered_words(text):
+        yield word.start(), word.group().rstrip(".,;:!?")
 
 
 def _without_private(text: str) -> tuple[str, int]:

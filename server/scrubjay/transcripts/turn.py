@@ -47,8 +47,10 @@ def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
 
     `metadata` has its `commands`, the `failed` ones with their errors (`failures.packed`), what the host
     wrote about the session (`HOST_WORDS`), and says if the turn was `interrupted` or ended by an `api_error`.
-    `clean` removes from each text what must not be stored.
+    `clean` removes from each text what must not be stored. It is called with the prompt and the answer first,
+    so that it can remove from later texts what it removed from these.
     """
+    user, assistant = clean("\n\n".join(turn["prompts"])), clean(turn["assistant"])
     commands = [_brief(clean(command)) for command in turn["commands"]]
     has_failed = any(error is not None for *_, error in turn["runs"])
     runs = [
@@ -65,8 +67,8 @@ def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     for key, (name, most) in HOST_WORDS.items():
         metadata[name] = clean(" ".join(str(turn.get(key) or "").split())[:most])
     fields = {
-        "user": clean("\n\n".join(turn["prompts"])),
-        "assistant": clean(turn["assistant"]),
+        "user": user,
+        "assistant": assistant,
         "tools": once(map(clean, turn["tools"])),
         "files": once(map(clean, turn["files"])),
         "metadata": {name: value for name, value in metadata.items() if value},

@@ -28,7 +28,7 @@ from scrubjay.models.kept import KeptSessions
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import parse
 from scrubjay.records.sessions import BEFORE, has_news
-from scrubjay.redaction.redact import redact
+from scrubjay.redaction.redact import Redactor
 from scrubjay.store.store import Store
 from scrubjay.transcripts import formats, matching, turn
 
@@ -194,7 +194,7 @@ class Completion:
         recent = with_keys(session.id, session_turns)[-limit:] if limit else []
         by_scope: dict[str, list[dict[str, Any]]] = {}
         untimed: list[str] = []
-        for kept_turn in kept_turns(session.id, recent, session.folder, wishes, now, now, _clean):
+        for kept_turn in kept_turns(session.id, recent, session.folder, wishes, now, now, _cleaner):
             if (
                 kept_turn.arguments is None
                 or kept_turn.arguments.get("user", "") in waiting_texts
@@ -249,6 +249,7 @@ def _read(path: str, host: str) -> list[dict[str, Any]]:
         return []
 
 
-def _clean(text: str) -> str:
-    """Return a text cleaned as hooks clean it: redacted, storable and cut."""
-    return capture.cut(redact(capture.storable(text))[0].strip())
+def _cleaner() -> Callable[[str], str]:
+    """Return a function that cleans the texts of one turn as hooks do: redacted, storable and cut."""
+    redactor = Redactor()
+    return lambda text: capture.cut(redactor.redact(capture.storable(text)).strip())

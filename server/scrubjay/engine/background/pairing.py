@@ -24,7 +24,7 @@ from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
 from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.envelopes import HookEvent
-from scrubjay.redaction.redact import redact
+from scrubjay.redaction.redact import Redactor, redact
 from scrubjay.transcripts import formats, matching, turn
 
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are read here; `completion` reads more
@@ -117,6 +117,8 @@ def _record_answer(call: _Call) -> None:
     if pair and len(pair.waiting) > 1 and _record_ended(call, pair.waiting):
         pair = _pair(call)
     answer, redacted = event.answer, event.redacted_answer
+    if answer and pair and pair.redacted:
+        answer = _without_secrets_of_prompts(call, answer)
     user = cut(pair.user) if pair and pair.user else None
     fallback_key = event.prompt_id or _hashed_key(event.session_id, answer)
     args: dict[str, Any] = {
@@ -135,6 +137,15 @@ def _record_answer(call: _Call) -> None:
         spool.write(call.home, envelope, event.time_ns)
     if pair:
         _mark_answered(call, pair)
+
+
+def _without_secrets_of_prompts(call: _Call, answer: str) -> str:
+    """Remove from an answer the secrets of the last prompts, which only the transcript has."""
+    redactor = Redactor()
+    for recent in _turns(call):
+        for prompt in recent["prompts"]:
+            redactor.redact(storable(prompt))
+    return redactor.redact(answer)
 
 
 def _pair(call: _Call) -> Pair | None:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections import Counter
+from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.histories.stored import Fields, instant
@@ -17,7 +18,7 @@ from scrubjay.models.fields import MAX_TURN_TEXT
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.records.turns import PARTITION
-from scrubjay.redaction.redact import redact
+from scrubjay.redaction.redact import Redactor
 from scrubjay.transcripts.turn import fields_of
 
 MOST_WARNINGS = 20
@@ -61,7 +62,7 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
 
 def _request(turn: Fields, session_id: str, number: int) -> RecordTurn:
     prompt_id = turn["prompt_id"] or turn["uuid"]
-    values = {"session_id": session_id, "ts": instant(turn["started_at"]), **fields_of(turn, _clean)}
+    values = {"session_id": session_id, "ts": instant(turn["started_at"]), **fields_of(turn, _cleaner())}
     values |= {"prompt_id": prompt_id} if _is_id(prompt_id) else {"turn": number}
     return parse(RecordTurn, {name: value for name, value in values.items() if value is not None})
 
@@ -70,6 +71,12 @@ def _is_id(value: str | None) -> bool:
     return value is not None and len(value) <= _LONGEST_ID and "\x00" not in value
 
 
-def _clean(text: str) -> str:
-    """Redact a text, replace its invalid characters, and cut it to MAX_TURN_TEXT characters."""
-    return redact(text)[0].replace("\x00", "").encode("utf-8", "replace").decode()[:MAX_TURN_TEXT]
+def _cleaner() -> Callable[[str], str]:
+    """Return a function for one turn: redact a text, replace invalid characters, cut it to MAX_TURN_TEXT."""
+    redactor = Redactor()
+
+    def clean(text: str) -> str:
+        valid = redactor.redact(text).replace("\x00", "").encode("utf-8", "replace").decode()
+        return valid[:MAX_TURN_TEXT]
+
+    return clean
