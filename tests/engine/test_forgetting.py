@@ -88,6 +88,22 @@ async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
     assert [hit.scope for hit in (await search(core, "tabs")).results] == ["user"]
 
 
+async def test_a_purged_value_does_not_stay_behind_the_empty_values_of_other_records(core: Core, home: Home):
+    for part in ("one", "two"):
+        await turn(core, part, user=f"What opens door {part}?")
+        purged = await turn(core, part, user="What opens the gate?", assistant=f"{SECRET}, {part}")
+        await turn(core, part, user=f"And what opens window {part}?")
+        await core.writer.settle()  # one page, of one answer and two nulls
+        for name in ("Robin", "Jo"):
+            await turn(
+                core, part, user=f"Who has keys, {name}?", assistant=f"{name} has those of door {part}."
+            )
+        await core.writer.settle()
+        await ask(core, id=purged.id, purge=True)
+        assert holding(home.root, f"{SECRET}, {part}") == []
+    assert [each.assistant for each in await stored(core, Turn)].count(None) == 6
+
+
 async def test_a_purge_by_exact_words_includes_a_copy_forgotten_earlier(core: Core):
     old = await fact(core, "The okra token is qxword.")
     await ask(core, id=old.id)

@@ -5,6 +5,10 @@ compaction leave the text in place, because a fragment is rewritten only if over
 if it is merged with another. So one remaining row is written again, which makes a second fragment; then all
 fragments are merged and every older version is removed. Two compactions are run, because the index pages that
 one compaction replaces are removed only by the next.
+
+LanceDB 0.40 also stores a page of equal short values and nulls as one value. When it reads that page again,
+each null has the bytes of the value behind it, and a compaction writes them next to other values. Rows with
+such nulls are therefore written again first, without these bytes.
 """
 
 import asyncio
@@ -12,19 +16,22 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from lancedb import AsyncTable
 
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.failures import not_written
-from scrubjay.store.schema import VECTOR, arrow_schema, read_table, to_table
+from scrubjay.store.schema import VECTOR, arrow_schema, read_batches, read_table, to_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
 
 # 0 would make LanceDB warn about other writers. We hold the store's lock, so there is no other writer.
 _AT_ONCE = timedelta(milliseconds=1)
+_ROWS = 64  # so many rows are read or written again at once; a document may have 50 MB
 
 
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
@@ -97,6 +104,7 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
 
     Unless `at_once` is set, older versions stay as long as another engine may read them.
     """
+    await _clear_nulls(table)
     row = await read_table(table.query().limit(1))
     if len(row):
         await upsert(table, row)
@@ -107,3 +115,25 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
     await table.optimize(
         cleanup_older_than=_AT_ONCE if at_once else VERSION_LIFETIME, delete_unverified=at_once
     )
+
+
+async def _clear_nulls(table: AsyncTable) -> None:
+    """Write the rows again in which a null still has bytes, which may be those of a purged value."""
+    names = [field.name for field in await table.schema() if field.type in (pa.string(), pa.binary())]
+    batches = read_batches(table.query().select(names), _ROWS)
+    ids = [record_id async for batch in batches for record_id in _with_bytes_in_nulls(batch)]
+    for start in range(0, len(ids), _ROWS):
+        where = conditions.one_of("id", ids[start : start + _ROWS])
+        rows = await read_table(table.query().where(where))
+        await upsert(table, rows.take(pa.array(range(len(rows)))))  # `take` copies no bytes of nulls
+
+
+def _with_bytes_in_nulls(batch: pa.RecordBatch) -> list[str]:
+    """Return the ids of the rows in which a null of a text or binary column has bytes."""
+    found = np.zeros(len(batch), bool)
+    for column in batch.columns:
+        if column.null_count:
+            offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(batch) + 1]
+            found |= column.is_null().to_numpy(zero_copy_only=False) & (np.diff(offsets) > 0)
+    ids: list[str] = batch["id"].filter(pa.array(found)).to_pylist()
+    return ids
