@@ -379,6 +379,16 @@ def test_a_question_about_no_specific_time_is_ignored(text: str, now: datetime) 
         ("2 hours ago", "2026-03-05T10:00", "2026-03-05T10:00"),
         ("half an hour ago", "2026-03-05T11:30", "2026-03-05T11:30"),
         ("now", "2026-03-05T12:00", "2026-03-05T12:00"),
+        ("yesterday at 5pm", "2026-03-04T17:00", "2026-03-04T17:00"),
+        ("Monday 9:30", "2026-03-02T09:30", "2026-03-02T09:30"),
+        ("gestern", "2026-03-04T00:00", "2026-03-05T00:00"),
+        ("letzte Woche", "2026-02-23T00:00", "2026-03-02T00:00"),
+        ("vorletzte Woche", "2026-02-16T00:00", "2026-02-23T00:00"),
+        ("vor 3 Tagen", "2026-03-02T00:00", "2026-03-03T00:00"),
+        ("hier", "2026-03-04T00:00", "2026-03-05T00:00"),
+        ("la semaine derni\u00e8re", "2026-02-23T00:00", "2026-03-02T00:00"),
+        ("ayer", "2026-03-04T00:00", "2026-03-05T00:00"),
+        ("la semana pasada", "2026-02-23T00:00", "2026-03-02T00:00"),
     ],
 )
 def test_a_phrase_names_the_moment_at_which_its_time_begins_or_is_over(
@@ -391,10 +401,106 @@ def test_a_phrase_names_the_moment_at_which_its_time_begins_or_is_over(
 
 
 @pytest.mark.parametrize(
-    "phrase", ["soon", "the release", "yesterday at 5pm", "the last session", "9999 years ago", "", "x" * 99]
+    "phrase", ["soon", "the release", "at 5pm", "the last session", "9999 years ago", "", "x" * 99]
 )
 def test_a_phrase_that_names_no_moment_gives_none(phrase: str, now: datetime) -> None:
     assert moment_named(phrase, now, end=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("what did we do between Monday and Wednesday?", "2026-03-02 to 2026-03-04"),
+        ("what did we do from Monday to Wednesday", "2026-03-02 to 2026-03-04"),
+        ("what did we do Monday to Wednesday?", "2026-03-02 to 2026-03-04"),
+        ("what did we do between February 10 and 12", "2026-02-10 to 2026-02-12"),
+        ("what did we do from 10 to 12 February", "2026-02-10 to 2026-02-12"),
+        ("what did we do February 10-12", "2026-02-10 to 2026-02-12"),
+        ("what did we do from September to October", "2025-09-01 to 2025-10-31"),
+        ("what did we do between May and July 2025", "2025-05-01 to 2025-07-31"),
+        ("what did we do Tuesday?", "2026-03-03"),
+        ("what did we do on Tue?", "2026-03-03"),
+        ("what did we do up to Tuesday", "before 2026-03-04"),
+        ("what did we do last week Wednesday", "2026-02-25"),
+        ("what did we do on 17.2.?", "2026-02-17"),
+        ("what did we do on 3.2.2026?", "2026-02-03"),
+        ("what did we do on 2/17?", "2026-02-17"),
+        ("what did we do on 3. February", "2026-02-03"),
+        ("what did we do on February the 17th", "2026-02-17"),
+        ("what did we do in 2/2026", "2026-02-01 to 2026-02-28"),
+        ("what did we do since the 1st", "2026-03-01 to 2026-03-05"),
+        ("what did we do in November last year", "2025-11-01 to 2025-11-30"),
+        ("what did we do in early 2025", "2025-01-01 to 2025-04-30"),
+        ("what did we do in 2025-Q3", "2025-07-01 to 2025-09-30"),
+        ("what did we do in the third quarter", "2025-07-01 to 2025-09-30"),
+        ("what did we do in the first week of January", "2026-01-01 to 2026-01-07"),
+        ("what did we do in week 9", "2026-02-23 to 2026-03-01"),
+        ("what did we do in 2026-W09", "2026-02-23 to 2026-03-01"),
+        ("what did we do in W50", "2025-12-08 to 2025-12-14"),
+        ("what did we do at 3pm yesterday", "2026-03-04 14:00 to 16:00"),
+        ("what did we do yesterday at 15:30?", "2026-03-04 14:30 to 16:30"),
+        ("what did we do yesterday at noon", "2026-03-04 11:00 to 13:00"),
+        ("Was haben wir gestern gemacht?", "2026-03-04"),
+        ("Was haben wir heute Morgen gemacht?", "2026-03-05 04:00 to 12:00"),
+        ("Was haben wir gestern um 15 Uhr gemacht?", "2026-03-04 14:00 to 16:00"),
+        ("Was haben wir letzte Woche besprochen?", "2026-02-23 to 2026-03-01"),
+        ("Was haben wir seit Dienstag gemacht?", "2026-03-03 to 2026-03-05"),
+        ("Was haben wir vor 3 Tagen gemacht?", "2026-03-02"),
+        ("Was haben wir am 3.2. gemacht?", "2026-02-03"),
+        ("Was haben wir vom 10. bis 12. Februar gemacht?", "2026-02-10 to 2026-02-12"),
+        ("Was haben wir in KW 9 gemacht?", "2026-02-23 to 2026-03-01"),
+        ("Qu'avons-nous fait hier ?", "2026-03-04"),
+        ("Qu\u2019avons-nous fait avant-hier ?", "2026-03-03"),
+        ("Qu'avons-nous fait la semaine derni\u00e8re ?", "2026-02-23 to 2026-03-01"),
+        ("Qu'avons-nous fait mardi ?", "2026-03-03"),
+        ("Qu'avons-nous fait le 17 f\u00e9vrier ?", "2026-02-17"),
+        ("Qu'avons-nous fait fin f\u00e9vrier ?", "2026-02-21 to 2026-02-28"),
+        ("\u00bfQu\u00e9 hicimos ayer?", "2026-03-04"),
+        ("\u00bfQu\u00e9 hicimos la semana pasada?", "2026-02-23 to 2026-03-01"),
+        ("\u00bfQu\u00e9 hicimos hace 3 d\u00edas?", "2026-03-02"),
+        ("\u00bfQu\u00e9 hicimos el 17 de febrero?", "2026-02-17"),
+        ("Wo waren wir stehengeblieben?", PastSessions(1)),
+        ("O\u00f9 en \u00e9tions-nous ?", PastSessions(1)),
+        ("\u00bfD\u00f3nde lo dejamos?", PastSessions(1)),
+    ],
+)
+def test_a_time_in_other_words_or_another_language_is_the_same_time(
+    text: str, period: str | PastSessions, now: datetime
+) -> None:
+    asked = time_asked(text, now)
+    assert asked is not None and asked.words == ()
+    when = asked.when
+    assert (name_in_days(when.start, when.end) if isinstance(when, Period) else when) == period
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Was haben wir hier gemacht?",
+        "Was passiert jeden Montag?",
+        "Que fait-on le lundi ?",
+        "le fichier arrive chaque lundi",
+        "\u00bfQu\u00e9 pasa los lunes?",
+        "when do we do Monday planning?",
+        "what runs on 3.11.?",
+        "is 11/17 of the tests green?",
+        "what did we do in week 3 of the course",
+        "in the office Monday to Wednesday",
+    ],
+)
+def test_words_that_are_a_time_only_elsewhere_are_ignored(text: str, now: datetime) -> None:
+    assert time_asked(text, now) is None
+
+
+def test_the_words_around_a_foreign_time_remain_without_function_words(now: datetime) -> None:
+    asked = time_asked("Was haben wir gestern \u00fcber Retries entschieden?", now)
+    assert asked is not None and (asked.words, asked.certain) == (("retries",), True)
+
+
+def test_a_clock_time_that_is_not_next_to_the_date_does_not_narrow_it(now: datetime) -> None:
+    asked = time_asked("Did we decide yesterday that the standup is at 9:30?", now)
+    assert asked is not None and isinstance(asked.when, Period)
+    assert name_in_days(asked.when.start, asked.when.end) == "2026-03-04"
 
 
 PAST = [

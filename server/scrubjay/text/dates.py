@@ -1,4 +1,4 @@
-"""Finds the days, months and years that a question names in English, and rates how close a moment is to them.
+"""Finds the days, months and years that a question names, and rates how close a moment is to them.
 
 Relative dates are relative to the `now` that is passed in, in its time zone.
 """
@@ -7,8 +7,9 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 
+from scrubjay.text.said_times import in_english
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 
 DAY = timedelta(days=1)
@@ -101,13 +102,13 @@ def periods(text: str, now: datetime) -> list[Period]:
     Dates that countries read differently (05/07/2023) are ignored; "may" and "march" are months only next to
     a number or after a preposition.
     """
-    return list(dict.fromkeys(period for _, period in named_periods(text, now)))
+    return list(dict.fromkeys(period for _, period in named_periods(in_english(text), now)))
 
 
 def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
     """Return the periods as `periods` does, each with the range of characters that names it.
 
-    A weekday next to a date is part of it.
+    The text is what `in_english` returns. A weekday next to a date is part of it.
     """
     places: list[tuple[range, Period]] = []
     weekdays = [range(*match.span()) for match in _ADJACENT_WEEKDAY.finditer(text)]
@@ -223,6 +224,19 @@ def _in_quarter(match: re.Match[str], today: datetime) -> Period:
 
 def _week_of_date(match: re.Match[str], today: datetime) -> Period:
     return _unit("week", _latest(today, _month_number(match["month"]), int(match["day"])), 0)
+
+
+def _iso_week(match: re.Match[str], today: datetime) -> Period:
+    """Parse the number of a week; if no year is named, it is the latest one that has begun."""
+    year, number = int(match["year"] or today.isocalendar().year), int(match["number"])
+    monday = datetime.combine(date.fromisocalendar(year, number, 1), today.timetz())
+    if not match["year"] and monday > today:
+        monday = datetime.combine(date.fromisocalendar(year - 1, number, 1), today.timetz())
+    return _unit("week", monday, 0)
+
+
+def _in_month_of_last_year(match: re.Match[str], today: datetime) -> Period:
+    return _month(today.replace(year=today.year - 1, month=_month_number(match["month"]), day=1))
 
 
 def _of_this_month(match: re.Match[str], today: datetime) -> Period:
@@ -390,6 +404,14 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (_pattern(rf"{_PART}{_MONTH},?(?: of)? {_YEAR}"), _in_month),
     (_pattern(rf"{_PART}{_MONTH}"), _in_month),
     (_pattern(rf"{_MONTH},?(?: of)? {_YEAR}"), _in_month),
+    (_pattern(rf"{_MONTH} (?:of )?last year"), _in_month_of_last_year),
+    (_pattern(rf"{_YEAR}-?W(?P<number>[0-5]\d)"), _iso_week),
+    (
+        _pattern(
+            r"(?P<year>)(?:in|of|during|since) (?:(?:calendar )?week |CW ?|W)(?P<number>[0-5]?\d)(?! of)"
+        ),
+        _iso_week,
+    ),
     (_pattern(rf"(?P<unit>Q|H)(?P<number>[1-4])(?:(?:,| of)? {_YEAR})?"), _in_quarter),
     (
         _pattern(rf"(?P<nth>first|second|third|fourth)(?P<number>) (?P<unit>quarter|half)(?: of)? {_YEAR}"),
@@ -427,7 +449,11 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
         _weekday,
     ),
     (
-        re.compile(r"(?<![\w-])on the (?P<day>[0-3]?\d)(?:st|nd|rd|th)(?=[?.!,]|\s*$)", re.IGNORECASE),
+        re.compile(
+            r"(?<![\w-])(?:on|since|until|before|after|by) the (?P<day>[0-3]?\d)(?:st|nd|rd|th)"
+            r"(?=[?.!,]|\s*$| about)",
+            re.IGNORECASE,
+        ),
         _of_this_month,
     ),
     (

@@ -10,13 +10,15 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
+from scrubjay.text.said_times import in_english, wording
 from scrubjay.text.terms import NUMBER_WORDS, content_words
+from scrubjay.text.terms import words as words_of
 
 LONGEST = 300  # characters of a question about a time; a longer text only mentions a time
 LONGEST_PHRASE = 60  # characters of a time that is passed as an argument
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has an end
 
-_FILLER = tables.words("about_time")
+_FILLER = tables.words("about_time") | tables.words("about_time_abroad")
 
 _COUNT = rf"\d{{1,3}}|{'|'.join(NUMBER_WORDS[1:])}|few|couple of"
 _TALK = r"(?:session|conversation|chat|discussion|meeting)"
@@ -57,6 +59,13 @@ _ABOUT = re.compile(r" (?:about|on|where|when|with|which|that)(?![\w-])", re.IGN
 _AGO = re.compile(
     rf"(?P<count>an?|(?:a )?(?:{_COUNT})) (?P<unit>day|week|fortnight|month|year)s? ago", re.IGNORECASE
 )
+_CLOCK = (
+    r"(?:(?:at|around|about) )?(?P<hour>[01]?\d|2[0-3])"
+    r"(?:(?::(?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b\.?|:(?P<minutes>[0-5]\d))"
+)
+_CLOCK_AFTER = re.compile(rf",? {_CLOCK}(?![\w:])", re.IGNORECASE)
+_CLOCK_BEFORE = re.compile(rf"(?<![\w:-])(?<!to ){_CLOCK},? (?:on )?$", re.IGNORECASE)
+_HOUR = timedelta(hours=1)
 _NEAR_BEFORE = 20  # characters before a date that are searched for its preposition
 
 
@@ -103,13 +112,27 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
     """
     if len(text) > LONGEST:
         return None
-    text = text.replace("\u2019", "'")
+    asked = _asked(in_english(text.replace("\u2019", "'")), now)
+    dropped = wording(text)
+    if asked is None or not dropped:
+        return asked
+    rest = " ".join(word for word in asked.rest.split() if not dropped.issuperset(words_of(word)))
+    return replace(asked, rest=rest)
+
+
+def _asked(text: str, now: datetime) -> TimeAsked | None:
     if places := _hours(text, now) or named_periods(text, now):
         if (period := _one_period(text, places, now)) is None:
             return None
-        named = "".join(text[at.start : at.stop] for at, _ in places)
-        certain = not _YEAR.search(named) and (period.exact or not period.any_year)
-        return TimeAsked(_until_today(period, now), _rest_without(text, [at for at, _ in places]), certain)
+        named = [at for at, _ in places]
+        certain = not _YEAR.search("".join(text[at.start : at.stop] for at in named)) and (
+            period.exact or not period.any_year
+        )
+        if period.exact and (clock := _clock(text, named[-1])):
+            named.append(clock[0])
+            moment = midnight(period.start) + clock[1]
+            period = replace(period, start=moment - _HOUR, end=moment + _HOUR)
+        return TimeAsked(_until_today(period, now), _rest_without(text, named), certain)
     if match := _RECENTLY.search(text):
         week = Period(midnight(now) - 7 * DAY, midnight(now) + DAY, exact=False)
         return TimeAsked(week, _rest_without(text, [range(*match.span())]), certain=False)
@@ -127,7 +150,7 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
 
     "yesterday" starts and ends at midnight, "3 weeks ago" is a day, "2 hours ago" and "now" are moments.
     """
-    phrase = " ".join(text.split())
+    phrase = in_english(" ".join(text.split()))
     if len(phrase) > LONGEST_PHRASE:
         return None
     if phrase.lower() == "now":
@@ -141,6 +164,9 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
     except (ValueError, OverflowError):  # before the start of the calendar
         return None
     for question in (phrase, f"on {phrase}", f"in {phrase}"):
+        if (places := named_periods(question, now)) and (clock := _clock(question, places[-1][0])):
+            begin = moment_named(_without(question, clock[0]), now, end=False)
+            return None if begin is None else begin + clock[1]
         asked = time_asked(question, now)
         if asked is not None and isinstance(asked.when, Period) and not asked.words:
             return asked.when.end if end else asked.when.start
@@ -200,6 +226,19 @@ def _part_of_day(text: str, place: range, day: Period) -> Period:
     return replace(day, start=day.start + first, end=day.start + last)
 
 
+def _clock(text: str, date: range) -> tuple[range, timedelta] | None:
+    """Parse the time of day directly before or after a date: where it is, and the time since midnight."""
+    start = max(0, date.start - _NEAR_BEFORE)
+    match = _CLOCK_AFTER.match(text, date.stop) or _CLOCK_BEFORE.search(text[: date.start], start)
+    if match is None:
+        return None
+    hour = int(match["hour"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
+    minutes = int(match["minute"] or match["minutes"] or 0)
+    return range(*match.span()), timedelta(hours=hour, minutes=minutes)
+
+
 def _until_today(period: Period, now: datetime) -> Period:
     """End a period that reaches into the future, such as this week, with the day of `now`."""
     tomorrow = midnight(now) + DAY
@@ -241,8 +280,12 @@ def _sessions_asked(text: str, match: re.Match[str]) -> TimeAsked | None:
 def _rest_without(text: str, places: Sequence[range]) -> str:
     """Return the words of a text outside these places, without filler and stop words."""
     for at in places:
-        text = text[: at.start] + " " * len(at) + text[at.stop :]
+        text = _without(text, at)
     return " ".join(word for word in text.split() if _topic_words(word))
+
+
+def _without(text: str, place: range) -> str:
+    return text[: place.start] + " " * len(place) + text[place.stop :]
 
 
 def _topic_words(text: str) -> tuple[str, ...]:
