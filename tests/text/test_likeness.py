@@ -241,3 +241,90 @@ def test_the_time_is_linear_in_the_text(part: str):
 
     seconds(100)
     assert seconds(8_000) < 24 * max(seconds(1_000), 0.001)
+
+
+@pytest.mark.parametrize("cosine", [0.45, None], ids=["far apart in meaning", "by words"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I prefer vim.", "I prefer emacs."),
+        ("I prefer VS Code.", "I prefer Neovim."),
+        ("I prefer tabs.", "I prefer spaces."),
+        ("I use zsh.", "I use fish."),
+        ("We use yarn.", "We use pnpm now."),
+        ("We host on AWS.", "We host on GCP."),
+        ("We branch from develop.", "We branch from main."),
+        ("My favourite editor is vim.", "My favorite editor is emacs."),
+    ],
+)
+def test_another_rival_in_the_same_place_is_an_update(old: str, new: str, cosine: float | None) -> None:
+    assert verdict(new, old, cosine) == "update"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Redis is used for caching.", "Redis is used for the job queue."),
+        ("Postgres is used for orders.", "Postgres is used for analytics."),
+        ("We use Postgres.", "We use Redis."),
+        ("The user likes pizza.", "The user likes hiking."),
+        ("I prefer vim.", "I prefer tea."),
+        ("Python formats the report.", "Jinja renders the report."),
+        ("Slack holds the alerts.", "Teams meet on Fridays."),
+    ],
+)
+def test_another_purpose_or_another_thing_in_use_is_another_fact(old: str, new: str) -> None:
+    assert verdict(new, old, 0.8) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Sessions are kept for 30 minutes.", "Sessions are kept for 30 days."),
+        ("The user prefers short answers.", "The user prefers long answers."),
+        ("We use Python 3.11.", "We use Python 3.12."),
+    ],
+)
+def test_another_unit_or_kind_of_the_same_thing_is_still_an_update(old: str, new: str) -> None:
+    assert verdict(new, old, 0.8) == "update"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The user has a dog named Fips.", "The user's dog is called Fips."),
+        ("The user's name is Anna.", "The user is called Anna."),
+        ("The user lives in Berlin.", "The user is based in Berlin."),
+    ],
+)
+def test_a_name_or_a_home_in_other_words_is_known(old: str, new: str) -> None:
+    assert verdict(new, old, 0.9) == "known"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Standup is at 9:30.", "Standup is at 10:00 from now on."),
+        ("Timeout=30", "Timeout=60"),
+        ("DB_HOST=db1.internal", "DB_HOST=db2.internal"),
+        ("API_BASE_URL is https://api.heron.example", "API_BASE_URL is https://api2.heron.example"),
+        ("We deploy from main.", "We deploy from the release branch."),
+        ("Wir deployen am Donnerstag.", "Wir deployen am Montag."),
+        ("Los despliegues son los jueves.", "Los despliegues son los lunes."),
+    ],
+)
+def test_a_short_fact_is_updated_by_its_words_alone_before_it_has_a_vector(old: str, new: str) -> None:
+    assert verdict(new, old, None) == "update"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The bug in the parser was a missing check.", "The bug in the scheduler was a race of timers."),
+        ("We deploy on Tuesdays.", "We deploy with Helm."),
+        ("DB_HOST=db1", "DB_PORT=5432"),
+        ("Atlas uses pnpm.", "Atlas is deployed at Hetzner."),
+    ],
+)
+def test_short_facts_about_other_matters_are_not_compared_by_words_alone(old: str, new: str) -> None:
+    assert verdict(new, old, None) is None

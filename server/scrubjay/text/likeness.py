@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz
 
-from scrubjay.text.statements import HOLDING, LIGHT, LIMITS, PARTS, Statement, Word, statement
+from scrubjay.text.statements import HOLDING, LIGHT, LIMITS, PARTS, RIVALS, Statement, Word, statement
 from scrubjay.text.terms import words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints the results for
@@ -23,6 +23,7 @@ COMMON = 100  # a word of more facts than this is no reason to compare two of th
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
+_MANY = frozenset({"use", "prefer"})  # verbs that may have several objects at once
 _REVERSALS = frozenset({("from", "to"), ("to", "from")})
 _AGENTS = frozenset({"by", "from"})  # the prepositions of the agent of a passive verb
 
@@ -129,13 +130,53 @@ def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
         return False
     if not pair.removed or not pair.added or _is_moved(pair):
         return True
-    if not _has_same_subject(pair) or _parts(pair.removed) != _parts(pair.added):
+    are_rivals = _are_rivals(pair)
+    is_about_one = _has_same_subject(pair) and _parts(pair.removed) == _parts(pair.added)
+    if not (is_about_one or are_rivals):
         return False
     is_change = pair.new.is_change or pair.old.is_change
-    if not is_change and not _is_one_value(pair):
+    if not is_change and not (_is_one_value(pair) and not _has_many_values(pair)):
         return False
     share = _share(pair)
-    return share >= SAME_MATTER_BY_WORDS if cosine is None else share + cosine >= SAME_MATTER
+    if cosine is None:
+        return are_rivals or share >= SAME_MATTER_BY_WORDS or _are_in_one_place(pair)
+    return are_rivals or share + cosine >= SAME_MATTER
+
+
+def _are_in_one_place(pair: _Pair) -> bool:
+    """Return True if facts with the same beginning differ in one name, or after the same preposition.
+
+    Of a fact with two words, such as "Standup is at 9:30", the other one shares too few to be known by them.
+    """
+    roles = {word.role for word in pair.differences}
+    are_names = len(pair.removed) == len(pair.added) == 1 and all(word.is_name for word in pair.differences)
+    has_one_place = len(roles) == 1 and (are_names or "" not in roles)
+    return has_one_place and not pair.has_other_start and _is_one_value(pair)
+
+
+def _are_rivals(pair: _Pair) -> bool:
+    """Return True if facts with the same beginning differ in rivals, such as Monday and Tuesday."""
+    groups = {RIVALS.get(word.stem) for word in pair.differences}
+    return len(groups) == 1 and None not in groups and not pair.has_other_start
+
+
+def _has_many_values(pair: _Pair) -> bool:
+    """Return True if both facts may be true of a thing: it has two purposes, or two things are used or liked.
+
+    Of rivals and of numbers, only one is true.
+    """
+    if _are_rivals(pair) or any(_has_digit(word) for word in pair.differences):
+        return False
+    ends = {pair.old.words[-1], pair.new.words[-1]}
+    phrase = [word for fact in (pair.old, pair.new) for word in fact.words if word.role == "for"]
+    if ends <= set(pair.differences) <= set(phrase):
+        return not any(map(_has_digit, phrase))
+    rest = pair.shared - {pair.old.words[0].stem, pair.new.words[0].stem}
+    return not pair.has_other_start and rest <= _MANY and bool(_MANY & pair.shared)
+
+
+def _has_digit(word: Word) -> bool:
+    return any(map(str.isdigit, word.stem))
 
 
 def _parts(differences: Iterable[Word]) -> frozenset[str]:

@@ -42,6 +42,9 @@ _REWRITTEN = tuple(
         (r"\b(?:replace[sd]?|supersede[sd]?|dropped)\b(?! (?:by|with)\b|\s*[.,;])", "moved from"),
         (r"\b(?:replaced|superseded)\b", "moved"),
         (r"\btime[sd]? out\b", "timeout"),
+        (r"\b(?:is |are )?(?:called|named) (?=(?-i:[A-Z]))", "name "),
+        (r"\bbased in\b", "lives in"),
+        (r"\b(?:vs|visual studio) code\b", "vscode"),
         (r"\b(?:from now on|as of|ab sofort|à partir de|a partir de)\b", "now"),
         (r"\b[ldnsjmcqu]{1,2}['\u2019](?=\w)", ""),
         (r"(?<=\d),(?=\d{3}\b)", ""),
@@ -146,6 +149,10 @@ def stem(word: str) -> str:
             word = word[:-1] if is_doubled else word
             break
     return _SYNONYMS.get(word, word)
+
+
+# Things that take the place of each other, by their stems: each with the first of its group.
+RIVALS = {stem(word): first for word, first in tables.first_of_line("rivals").items()}
 
 
 class _Reader:
