@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrubjay.encoders.open_reader import log_odds
 from scrubjay.text import open_points
 from scrubjay.text.open_points import LONGEST_OPEN, MOST_OPEN
-from scrubjay.text.sessions import ROLLING_LIMIT, session_summary
+from scrubjay.text.sessions import ROLLING_LIMIT, outcome, session_summary
 from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
 LOGIN = [
@@ -216,3 +216,104 @@ def test_no_sentence_occurs_twice_in_a_summary(turns: list[Exchange]):
 
 def test_an_empty_session_has_no_summary():
     assert session_summary([]) == session_summary([Exchange("", "")]) == ""
+
+
+def told(*sides: str) -> tuple[str, list[str], list[str]]:
+    """Return the title, the outcome and the open points of a session; prompts and answers alternate."""
+    turns = [Exchange(*pair) for pair in zip(sides[::2], sides[1::2], strict=True)]
+    return title(turns), outcome(turns), left_open(turns)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        (
+            'Traceback (most recent call last):\n  File "/app/main.py", line 61, in run\n    client.connect()\n'
+            '  File "/usr/lib/python3/redis/connection.py", line 363, in connect\n    raise self.error()\n'
+            "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379\n\nwhat's wrong here",
+            "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379",
+        ),
+        ("# Add a dark mode\n\nPlease use CSS variables.", "Add a dark mode"),
+        (
+            "# Task\n## Context\nWe have a Next.js app and a Go backend.\n\n"
+            "## Goal\nAdd pagination to the users table.",
+            "Add pagination to the users table",
+        ),
+        ("<task>\nMove the config loader to TOML\n</task>\n<rules>\n- be brief\n</rules>", "Move the config"),
+        ('# start.sh\necho "start"\nwhy does this script fail on alpine?', 'echo "start" why does this'),
+        ("[Image #1] the button is misaligned on mobile", "The button is misaligned on mobile"),
+        ("Hallo, kannst du die Tests reparieren?", "Kannst du die Tests reparieren?"),
+    ],
+)
+def test_a_title_is_what_the_user_wrote_and_not_a_stack_frame_a_tag_or_a_greeting(prompt: str, expected: str):
+    answer = "The redis host was wrong. I added pagination to the users table, and the config loader."
+    assert title([Exchange(prompt, answer)]).startswith(expected)
+
+
+def test_an_outcome_has_no_question_task_small_talk_or_title():
+    _, said, _ = told(
+        "why does this happen?",
+        "Hmm, let me look.\n\nThe proxy closes idle connections after 60 s. I apologize for the confusion.\n\n"
+        "- [x] `socket.ts` sends a ping every 25 s\n- [ ] the load test runs for an hour\n\n"
+        "Shall I raise the timeout of the proxy too?",
+        "no, thanks",
+        "Good luck!",
+    )
+    assert said == ["`socket.ts` sends a ping every 25 s"]
+    assert told("what is our coverage", "71 %.")[1] == ["71 %."]
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        "Let me know if you'd like me to tackle either of these!",
+        "Let me know if you want any changes!",
+        "Let me know if you have any questions or if anything is unclear!",
+        "Is there anything else I can help you with today?",
+        "Does that help with your question?",
+        "What would you like to work on next?",
+    ],
+)
+def test_a_closing_courtesy_is_not_open_but_an_offer_that_names_something_is(closing: str):
+    assert told("add an import", f"The import of contacts works. {closing}")[2] == []
+    offer = "Let me know if you want me to also log the rows that were skipped as duplicates."
+    assert told("add logging", f"Each row that fails is logged. {offer}")[2] == [offer]
+
+
+def test_tests_that_fail_when_the_session_ends_are_open():
+    answer = (
+        "I ran the tests: 58 passed, 2 failed:\n\n- `test_refund` gets 422\n- `test_idempotency` times out"
+    )
+    assert told("share one interface", answer)[2] == [
+        "`test_refund` gets 422",
+        "`test_idempotency` times out",
+    ]
+    assert told("share one interface", answer, "fix both", "All 60 tests pass.")[2] == []
+    assert told("share one interface", f"{answer}\n\nI fixed both, and now all 60 tests pass.")[2] == []
+
+
+def test_a_point_is_settled_by_a_turn_that_says_so_without_words_such_as_still():
+    point = "Still to do: source maps are not uploaded yet."
+    assert told("set up sentry", f"Sentry is initialised. {point}")[2] == [point]
+    assert (
+        told("set up sentry", f"Sentry is initialised. {point}", "do CI", "CI uploads source maps.")[2] == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer", "point"),
+    [
+        ("Warum ist der Login kaputt?", "Das Passwort ist Latin-1. ", "Soll ich das im Frontend ändern?"),
+        ("Ajoute une pagination", "C'est fait. ", "Veux-tu que j'ajoute aussi un filtre par statut ?"),
+        ("Repariere die Tests", "Alle laufen durch. ", "Der Gutschein-Test muss noch angepasst werden."),
+        ("Traduis les messages", "Les messages sont traduits. ", "Il reste trois messages sans contexte."),
+    ],
+)
+def test_a_question_at_the_end_and_what_is_still_to_do_is_found_in_other_languages(
+    prompt: str, answer: str, point: str
+):
+    assert told(prompt, answer + point)[2] == [point]
+
+
+def test_a_courtesy_question_in_another_language_is_not_open():
+    assert told("Räum die Stile auf", "212 Regeln sind weg. Kann ich sonst noch etwas für dich tun?")[2] == []

@@ -21,6 +21,12 @@ _HEADING = re.compile(
     (?:\ (?:work|steps?|items?|tasks?|points?|issues?|for\ later|now|before\ [\w\s]{1,40}))?[\s:*_]*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A line above a list of tests that fail. Such a list is open only if the session ends with it.
+_FAILING = re.compile(
+    r"(?i)\b(?:(?:still|now|currently) (?:fail(?:s|ing)?|red|broken)"
+    r"|[1-9]\d{0,4}(?: \w{1,20}){0,2} (?:fail(?:s|ed|ing|ures?)?|red))\b[^.?!\d]{0,20}:[\s*_]*$"
+)
+_ALL_PASS = re.compile(r"(?i)\ball\b[^.\n]{0,40}\bpass(?:es|ed)?\b")
 # A task that is not ticked.
 _UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
 # A question to the user that names something not done.
@@ -38,9 +44,15 @@ def is_done(prompt: str) -> bool:
     return _DONE.match(prompt) is not None
 
 
-def begins_list(line: str) -> bool:
-    """Return True for a line above a list of open points."""
-    return _HEADING.match(line) is not None
+def begins_list(line: str, is_end: bool) -> bool:
+    """Return True for a line above a list of open points; `is_end` says that the session ends there."""
+    return bool(_HEADING.match(line) or (is_end and _FAILING.search(line)))
+
+
+def ends_well(answer: str) -> bool:
+    """Return True if an answer says that all tests pass, and names no failing ones below that."""
+    *_, rest = _ALL_PASS.split(answer)
+    return rest != answer and not any(map(_FAILING.search, rest.split("\n")))
 
 
 def task_of(line: str) -> str | None:

@@ -35,6 +35,7 @@ _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
 _TAKEN_UP = 0.6  # a later turn with at least this share of a point's words takes up the point
 _STEM = 5  # letters by which "mirror" and "mirrored" are the same word
+_OPEN_WORDS = frozenset("still not yet todo".split())  # the same point without these words may be settled
 
 
 # Returns the sentences of a turn with the log odds that they leave something open, given what follows.
@@ -72,7 +73,7 @@ def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchan
         for point in _read_points(turn, following, later_turns, read):
             words = _stems(point.text)
             taken = max((len(words & stems) / (len(words) or 1) for stems in later), default=0.0)
-            if len(words) >= _LEAST_WORDS and taken < _TAKEN_UP:
+            if len(set(content_words(point.text))) >= _LEAST_WORDS and taken < _TAKEN_UP:
                 if point.evidence:
                     point.evidence["taken"] = taken
                 yield point
@@ -115,7 +116,7 @@ def _is_unanswered(turn: Exchange, later_turns: int) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM] for word in content_words(text)}
+    return {word[:_STEM] for word in content_words(text) if word not in _OPEN_WORDS}
 
 
 def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
@@ -128,14 +129,9 @@ def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
         return
     answer = [sentence.text for sentence in sentences(assistant)]
     size = len(answer)
-    if (
-        later_turns == 0
-        and answer
-        and open_cues.OFFER.match(answer[-1])
-        and len(subject_words(answer[-1])) >= 3
-    ):
+    if later_turns == 0 and answer and _asks_at_end(answer[-1], turn):
         yield Point(answer.pop(), {})
-    listed = list(_open_list(assistant))
+    listed = list(_open_list(assistant, later_turns == 0 and not open_cues.ends_well(assistant)))
     yield from (Point(item, {}) for item in listed)
     for at, text in reversed(list(enumerate(answer))):
         is_task = text.startswith(("[ ] ", "[x] ")) or text in listed
@@ -144,6 +140,17 @@ def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
     for text in reversed([sentence.text for sentence in sentences(user)]):
         if open_cues.PLAN.search(text) and not open_cues.ASKS.search(text):
             yield Point(text, {})
+
+
+def _asks_at_end(sentence: str, turn: Exchange) -> bool:
+    """Return True if the last sentence of a turn asks for an answer.
+
+    In English it does so if it is an offer; the model judges other questions.
+    """
+    if open_cues.NOTHING_OPEN.search(sentence):
+        return False
+    is_foreign = sentence.endswith(QUESTION) and not is_english(f"{turn.user} {turn.assistant}")
+    return bool(is_foreign or open_cues.OFFER.match(sentence)) and len(subject_words(sentence)) >= 3
 
 
 def _point(text: str, at: int, size: int, later_turns: int) -> Point:
@@ -162,8 +169,11 @@ def _signs(text: str) -> Mapping[str, float]:
     return {name: float(sign.search(text) is not None) for name, sign in open_cues.SIGNS.items()}
 
 
-def _open_list(text: str) -> Iterator[str]:
-    """Yield tasks that are not ticked, and the items of a list below a line such as `Remaining:`."""
+def _open_list(text: str, is_end: bool) -> Iterator[str]:
+    """Yield tasks that are not ticked, and the items of a list below a line such as `Remaining:`.
+
+    `is_end` says that the session ends with this text, and not well: then tests that fail are open too.
+    """
     is_open_list = False
     for line in text.split("\n"):
         if task := open_cues.task_of(line):
@@ -172,4 +182,4 @@ def _open_list(text: str) -> Iterator[str]:
             if is_open_list:
                 yield item
         elif line.strip():
-            is_open_list = open_cues.begins_list(line)
+            is_open_list = open_cues.begins_list(line, is_end)

@@ -87,7 +87,8 @@ def decisions(exchanges: Sequence[Exchange]) -> list[str]:
 def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     """Return sentences about the outcome of a session, best first; a turn's second one ranks lower.
 
-    The sentences are the assistant's, or say what the user decided. The sentence of the title is left out.
+    The sentences are the assistant's, or say what the user decided. Questions, open tasks, asides and the
+    sentence of the title are left out; if nothing else was said, the best aside or that sentence is kept.
     """
     title_sentence = subject(exchanges)
     title_words = set(content_words(title_sentence))
@@ -97,17 +98,30 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
         scored = [
             (_outcome_score(sentence, title_words), sentence.text)
             for sentence in sentences(excerpt(exchange.assistant))
-            if not set(content_words(sentence.text)) <= prompt_words
+            if _may_tell(sentence.text) and not set(content_words(sentence.text)) <= prompt_words
         ]
         scored += [
             (_outcome_score(sentence, title_words), sentence.text)
             for sentence in sentences(prompt)
-            if _DECIDED.search(sentence.text) and sentence.text != title_sentence
+            if _DECIDED.search(sentence.text) and _may_tell(sentence.text) and sentence.text != title_sentence
         ]
         # The second sentence of a turn comes after the first ones of the others.
         best_first = sorted(scored, key=lambda pair: -pair[0])
         ranked += [(score - place, number, text) for place, (score, text) in enumerate(best_first)]
-    return [text for _, _, text in sorted(ranked, key=lambda entry: (-entry[0], -entry[1]))]
+    texts = [text for _, _, text in sorted(ranked, key=lambda entry: (-entry[0], -entry[1]))]
+    telling = [text for text in texts if text != title_sentence and not _is_aside(text)]
+    return [text.removeprefix("[x] ") for text in telling or texts[:1]]
+
+
+def _may_tell(text: str) -> bool:
+    """Return True if a sentence may say what a session came to: it is neither a question nor an open task."""
+    return not (text.endswith((*QUESTION, ":")) or text.startswith("[ ] "))
+
+
+def _is_aside(text: str) -> bool:
+    """Return True if a sentence has no subject, is small talk, or leaves something for later."""
+    is_talk = _SMALL_TALK.match(text) and not _DECISION.search(text)
+    return bool(is_talk or open_cues.LATER.search(text)) or len(subject_words(text)) < _LEAST_ASKED
 
 
 def _outcome_score(sentence: Sentence, title_words: Collection[str]) -> float:

@@ -20,13 +20,26 @@ _SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
 _EMPTY = tables.words("empty_prompt")
 _OPENER = re.compile(  # politeness before the subject of a prompt
     r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|well|great|thanks(?:\ a\ lot)?|thank\ you|please|good|nice|perfect
-      |right|alright|and|also|but|then|now|next|yes|no|sure|cool)\b(?:\ (?:there|again|claude))?[,!.:;]*\s+
+      |right|alright|and|also|but|then|now|next|yes|no|sure|cool|hallo|moin|guten\ (?:morgen|tag|abend)
+      |bitte|hola|bonjour|salut)\b(?:\ (?:there|again|claude))?[,!.:;]*\s+
+    |\[image[^\]]{0,20}\][,:]?\s*
     |(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ |now\ |maybe\ )*
     |i(?:\ would|'d)\ (?:like|love)\ (?:you\ )?to\ |i\ (?:want|need)\ (?:you\ )?to\ |help\ me\ (?:to\ )?
     |let(?:'s|\ us)\ (?:now\ )?|we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# Lines of a prompt that do not say what it is about: places of a stack trace, with their code, lone tags, and
+# a chapter such as "Context" that others follow.
+_NOT_SAID = re.compile(
+    r"""^[\ \t]*(?:File\ ".{1,300}",\ line\ \d+.*(?:\n[\ \t]{4,}\S.*){0,2}|at\ .{1,300}:\d+\)?
+    |\.\.\.\ \d+\ more|Traceback\ \(most\ recent\ call\ last\):|\S{1,300}:\d+\ \+0x\w+
+    |</?[a-z][\w-]{0,40}>|\#{1,6}[\ \t]+(?:Context|Background)\b.*(?:\n(?!\#).*)*(?=\n\#))[\ \t]*$
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+# A heading at the beginning, not a comment above code.
+_HEADING = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]+)(?=\n[ \t]*\n|\n#|\Z)")
 
 
 class Exchange(NamedTuple):
@@ -78,7 +91,7 @@ def subject(exchanges: Sequence[Exchange]) -> str:
     sides = [(excerpt(exchange.user), excerpt(exchange.assistant)) for exchange in exchanges]
     words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
     uses = Counter(word for turn_words in words for word in turn_words)
-    prompts = ["" if is_empty(user) else user for user, _ in sides]
+    prompts = ["" if is_empty(user) else _said(user) for user, _ in sides]
     # The number of words about each prompt. A turn that follows "yes, do it" is about the prompt before.
     sizes = [0] * len(sides)
     current = 0
@@ -112,6 +125,11 @@ def _central_sentence(texts: Sequence[str], sizes: Sequence[int], uses: Counter[
             if worth > best_worth and len(words) >= least:
                 best, best_worth = sentence.text, worth
     return best
+
+
+def _said(prompt: str) -> str:
+    """Return a prompt without the lines of `_NOT_SAID`; a heading that begins it becomes a paragraph."""
+    return _HEADING.sub(r"\1\n", _NOT_SAID.sub("", prompt))
 
 
 def _whole_sentences(text: str) -> list[Sentence]:
