@@ -66,6 +66,14 @@ async def test_the_opening_gives_the_date_and_topic_of_the_last_session_and_fact
     assert "Never push to main." in text and "Alex likes tables." in text
 
 
+async def test_a_session_of_scrubjays_own_commands_is_not_the_last_session(core: Core):
+    await said(core, "first", RETRIES, days=2)
+    await said(core, "second", ("/mcp__scrubjay__status", "Scrubjay runs, with 2 facts."), days=1)
+    text = await opened(core)
+    assert "Make the upload retry" in text
+    assert "status" not in text
+
+
 async def test_a_project_without_memories_has_no_opening(core: Core):
     await fact(core, "Alex likes tables.", scope="user", is_static=True)
     await said(core, "other", RETRIES, scope=ELSEWHERE)
@@ -235,3 +243,14 @@ async def test_traits_of_the_user_come_last_and_are_few(core: Core):
     assert sum("Alex" in line for line in lines) == 2
     (build,) = [at for at, line in enumerate(lines) if "gannet" in line]
     assert all(at > build for at, line in enumerate(lines) if "Alex" in line)
+
+
+async def test_the_opening_says_once_what_is_open_and_separates_the_items_of_a_list(core: Core):
+    answer = (
+        "- the switch is in the header\n- the choice is kept in a cookie\n"
+        "- [ ] charts still draw black text\n\nI have not tested the print stylesheet."
+    )
+    await said(core, "a", ("Add a dark mode", answer))
+    text = await opened(core)
+    assert "Outcome: the switch is in the header; the choice is kept in a cookie\n" in text
+    assert text.count("charts still draw black text") == text.count("print stylesheet") == 1

@@ -16,7 +16,7 @@ from scrubjay.encoders.open_reader import log_odds
 from scrubjay.home.scopes import display_name
 from scrubjay.models.records import NOT_FORGOTTEN, SUMMARY, Memory, Turn, changed, content_hash, derived_id
 from scrubjay.records.passages import record_change
-from scrubjay.records.turns import PARTITION
+from scrubjay.records.turns import PARTITION, is_own_command
 from scrubjay.records.versions import children
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
@@ -24,8 +24,8 @@ from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
 from scrubjay.text import sessions, titles
-from scrubjay.text.open_points import left_open
-from scrubjay.text.sentences import shorten
+from scrubjay.text.open_points import LONGEST_OPEN, left_open
+from scrubjay.text.sentences import clip, shorten
 from scrubjay.text.summary import exchange_in
 from scrubjay.text.titles import Exchange
 from scrubjay.transcripts.turn import HOST_WORDS
@@ -63,13 +63,14 @@ def digest(turns: Sequence[Turn]) -> Digest:
     exchanges = _exchanges(turns)
     title, title_by = title_of(turns)
     file_counts = Counter(file for exchange in exchanges for file in exchange.files)
+    points = left_open(exchanges, log_odds)
     return Digest(
         session_id=turns[0].session_id,
         started_at=turns[0].started_at,
         ended_at=turns[-1].started_at,
         title=title,
-        outcome=tuple(sessions.outcome(exchanges)),
-        left_open=tuple(left_open(exchanges, log_odds)),
+        outcome=tuple(text for text in sessions.outcome(exchanges) if clip(text, LONGEST_OPEN) not in points),
+        left_open=tuple(points),
         files=tuple(file for file, _ in file_counts.most_common()),
         title_by=title_by,
     )
@@ -87,8 +88,12 @@ def open_points(turns: Sequence[Turn], after: Iterable[Turn]) -> tuple[str, ...]
 
 
 def _exchanges(turns: Sequence[Turn]) -> list[Exchange]:
-    """Return the exchanges of the turns that are not forgotten."""
-    return [exchange_of(turn) for turn in turns if turn.forgotten_at is None]
+    return [exchange_of(turn) for turn in turns if _counts(turn)]
+
+
+def _counts(turn: Turn) -> bool:
+    """Return True if a turn is neither forgotten nor one of Scrubjay's own commands."""
+    return turn.forgotten_at is None and not is_own_command(turn)
 
 
 def exchange_of(turn: Turn) -> Exchange:
@@ -193,8 +198,8 @@ def brief(content: str, room: int) -> str:
 
 
 def _covered(turns: Sequence[Turn]) -> list[Turn]:
-    """Return the turns that a summary covers: those with a text of the user or the assistant."""
-    return [turn for turn in turns if turn.forgotten_at is None and (turn.user or turn.assistant)]
+    """Return the turns that a summary covers: those with a text, except Scrubjay's own commands."""
+    return [turn for turn in turns if _counts(turn) and (turn.user or turn.assistant)]
 
 
 def _create(summary_id: str, turns: Sequence[Turn], now: datetime) -> Memory | None:

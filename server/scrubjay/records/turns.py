@@ -19,6 +19,12 @@ PARTITION = "mem_episodic"  # Hebb Mind's name of the partition for turns
 # Fields that a new turn copies from its request.
 _COPIED_FIELDS = "metadata session_id prompt_id user assistant role text summary".split()
 SOURCE = "conversation"  # source of a conversation's document, and of its turns
+_OWN_COMMANDS = ("/mcp__scrubjay__", "/mcp__plugin_scrubjay_scrubjay__", "/scrubjay:")  # as hosts write them
+
+
+def is_own_command(turn: Turn) -> bool:
+    """Return True if the prompt of a turn is one of Scrubjay's commands; its answer repeats stored text."""
+    return (turn.user or "").startswith(_OWN_COMMANDS)
 
 
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:

@@ -17,13 +17,14 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
 from scrubjay.records.host_memories import SUFFIX, is_of_host
 from scrubjay.records.session_summaries import digest, open_points, title_of
+from scrubjay.records.turns import is_own_command
 from scrubjay.search.injection import block
 from scrubjay.search.profile import PREFERENCES, is_lasting
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
-from scrubjay.text.sentences import shorten
+from scrubjay.text.sentences import join, shorten
 from scrubjay.text.short_ids import short_session
 from scrubjay.text.statements import statement
 from scrubjay.text.tables import cues
@@ -144,7 +145,8 @@ async def _sessions(store: Store, scope: str, session_id: str | None, now: datet
             break
         seen.append(newest[0].session_id)
         where = _is_turn_of(scope, now, conditions.equal("session_id", seen[-1]))
-        sessions.append((await store.newest(Turn, where, TURNS))[::-1])
+        turns = [turn for turn in await store.newest(Turn, where, TURNS) if not is_own_command(turn)]
+        sessions += [turns[::-1]] if turns else []
     return sessions
 
 
@@ -233,9 +235,9 @@ def _day(session: Sequence[Turn]) -> datetime:
 
 def fitting(sentences: Sequence[str], room: int) -> str:
     """Join as many of the first sentences as fit into `room` characters; cut the first if it is too long."""
-    text = shorten(sentences[0], room) if sentences else ""
+    chosen = [shorten(sentences[0], room)] if sentences else []
     for sentence in sentences[1:]:
-        if len(text) + len(sentence) + 1 > room:
+        if len(join([*chosen, sentence])) > room:
             break
-        text += f" {sentence}"
-    return text
+        chosen.append(sentence)
+    return join(chosen)

@@ -19,6 +19,7 @@ from scrubjay.models.records import Memory, Turn, is_current
 from scrubjay.models.requests import AddMemory, Forget
 from scrubjay.models.results import Result
 from scrubjay.records.distilled import CONTRADICTS, DISTILLED
+from scrubjay.records.turns import is_own_command
 from scrubjay.store import conditions
 from scrubjay.store.schema import micros
 from scrubjay.text.dates import LocalZone
@@ -27,8 +28,6 @@ from scrubjay.text.short_ids import short_id
 FIRST = timedelta(days=1)  # the first distill reads the turns of this time
 AT_ONCE = 50  # the most turns that are read for one piece
 PAUSE = timedelta(minutes=30)  # a new run begins after this time without a distilled fact
-# Prompts of Scrubjay as hosts write them; they only repeat stored text.
-COMMANDS = ("/mcp__scrubjay__", "/mcp__plugin_scrubjay_scrubjay__", "/scrubjay:")
 TAKEN_BACK = "taken back after distilling"
 
 Mark = tuple[int, str]  # the time of a turn, in microseconds, and its id
@@ -83,7 +82,7 @@ class Distilling(Verb):
             conditions.number("started_at", ">=", mark[0]),
         )
         rows = await self._store.select(Turn, where, columns=["id", "started_at", "user"])
-        rows = [row for row in rows if not (row.user or "").startswith(COMMANDS)]
+        rows = [row for row in rows if not is_own_command(row)]
         marks = sorted(each for row in rows if (each := (micros(row.started_at), row.id)) > mark)
         by_id = await self._store.get(Turn, [turn_id for _, turn_id in marks[:AT_ONCE]])
         turns: list[Turn] = []
