@@ -641,3 +641,23 @@ def test_the_title_and_the_summary_that_a_host_wrote_are_not_turns_but_with_the_
     (turn,) = turns([json.dumps(line) for line in TOLD[host]], host)
     assert turn["prompts"] == ["mend it"] and turn["title"] == "Mend the pool"
     assert host == "gemini-cli" or turn["recap"] == "The pool leaks; rows are not closed."
+
+
+def test_what_claude_code_adds_around_its_summary_for_the_model_is_no_part_of_the_summary() -> None:
+    intro = "This session is being continued from a previous conversation that ran out of context. Below:\n\n"
+    note = "<system-reminder>\nBash, Edit\n</system-reminder>\n"
+    details = "\n\nIf you need specific details from before compaction, read the transcript at: /a/b.jsonl"
+    older = "\nPlease continue the conversation from where we left it off without asking the user."
+    newer = "\nContinue the conversation from where it left off.\n\nThe messages after this summary are kept."
+    for before in (f"{intro}Summary:\n", f"{intro}{note}", f"{intro}Analysis:\nLong.\n\nSummary:\n"):
+        for after in (details + newer, older, newer, ""):
+            content = f"{before}1. The pool leaks.\n\n2. Rows stay open.{after}"
+            prompt = {"type": "user", "uuid": "u0", "message": {"content": "mend it"}}
+            summary = {
+                "type": "user",
+                "uuid": "u1",
+                "isCompactSummary": True,
+                "message": {"content": content},
+            }
+            (turn,) = turns([json.dumps(prompt), json.dumps(summary)], "claude-code")
+            assert turn["recap"].strip() == "1. The pool leaks.\n\n2. Rows stay open."
