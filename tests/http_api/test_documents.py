@@ -143,7 +143,6 @@ async def test_an_invalid_field_is_refused_with_its_location(api: V4 | V5):
 async def test_each_version_applies_its_own_limits(v4: V4, v5: V5):
     for tag in ("user", "*", "no spaces"):
         assert (await v4.add("x", tag, 400))["error"]
-    assert (await v4.post("/v3/documents", 400, content="x", containerTags=["a", "b"]))["error"]
     (warning,) = (await v4.add("x", unheard=1))["warnings"]
     assert "'unheard'" in warning
     for body in ({}, {"content": "x", "customId": "a name of version 4"}, {"content": "x", "id": ""}):
@@ -190,6 +189,39 @@ async def test_a_batch_of_version_4_takes_texts_shares_fields_and_reports_each_m
     assert shown["containerTags"] == ["sm_project_default"]
     for wrong in ([], ["x"] * 601):
         await v4.post("/v3/documents/batch", 400, documents=wrong)
+
+
+async def test_a_batch_of_version_5_reports_each_mistake_and_adds_the_rest(v5: V5):
+    documents = [{"content": "The first."}, {"content": "", "id": "blank"}, {"contents": "x"}]
+    answer = await v5.post(f"/ns/{TAG}/document/batch", documents=documents)
+    assert (answer["count"], answer["failed"]) == (1, 2)
+    added, *errors = answer["results"]
+    assert (await v5.document(added["id"]))["content"] == "The first."
+    assert [each["id"] for each in errors] == ["blank", ""] and "content" in errors[0]["error"]
+
+
+async def test_a_document_belongs_to_its_first_tag_and_shows_the_others(v4: V4):
+    tags = [TAG, "work", "claude_memory"]
+    answer = await v4.post("/v3/documents", content=DEPLOYS, containerTags=tags, customId="one")
+    assert "'team_atlas'; only shown with it: work, claude_memory." in answer["warnings"][0]
+    await v4.change("one", metadata={"n": 5})
+    assert (await v4.document("one"))["containerTags"] == tags
+    for searched in ([TAG], ["work", TAG]):
+        assert (await v4.search("ticket zxqv-7741", None, containerTags=searched))[0]["memory"] == DEPLOYS
+    assert not await v4.search("ticket zxqv-7741", "work")
+    await v4.post("/v3/documents", 400, content="x", containerTags=[TAG, "no spaces"])
+
+
+async def test_the_memory_tool_of_claude_rewrites_its_files(v4: V4):
+    """Its client compares every tag, and sends the whole file at each change."""
+    tags = ["sm_project_atlas", "claude_memory"]
+    metadata = {"claude_memory_type": "file", "file_path": "/memories/gate.md"}
+    for text in ("The gate is number 5.", "Boarding is at noon."):
+        sent = {"content": text, "customId": "memories_gate_md", "metadata": metadata}
+        await v4.post("/v3/documents", containerTags=tags, **sent)
+    (row,) = (await v4.documents(tags[0], includeContent=True))["rows"]
+    assert (row["content"], row["containerTags"]) == (text, tags[1:])
+    assert (await v4.document(row["id"], tags[0]))["containerTags"] == tags
 
 
 async def test_a_file_is_read_and_titled_by_its_first_heading(api: V4 | V5):
@@ -373,7 +405,14 @@ async def test_version_4_deletes_documents_by_tag_or_path(v4: V4):
     other = (await v4.add("Four.", "globex"))["id"]
     assert await delete(containerTags=[TAG]) == {"success": True, "deletedCount": 1, "containerTags": [TAG]}
     assert (await v4.document(other, "globex"))["content"] == "Four."
-    for bad in ({}, {"ids": ["a"], "filepath": "/p"}, {"ids": ["x"] * 101}, {"containerTags": ["*"]}):
+    for bad in (
+        {},
+        {"ids": ["a"], "filepath": "/p"},
+        {"ids": ["x"] * 101},
+        {"containerTags": ["*"]},
+        {"containerTags": [], "filepath": "/p/"},
+        {"containerTags": [TAG], "filePath": "/p/"},
+    ):
         assert "error" in await delete(400, **bad)
 
 

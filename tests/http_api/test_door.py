@@ -279,6 +279,14 @@ async def test_json_that_is_not_utf_8_is_refused(open_client: httpx2.AsyncClient
         assert refused.status_code == 400 and "UTF-8" in refused.json()["error"]
 
 
+async def test_a_compressed_body_is_refused(open_client: httpx2.AsyncClient):
+    for coding, status in (("gzip", 415), ("identity", 200)):
+        headers = {"Content-Encoding": coding, "Content-Type": "application/json"}
+        answer = await open_client.post("/v4/search", content=b'{"q": "owls"}', headers=headers)
+        assert answer.status_code == status
+        assert status == 200 or "compressed" in answer.json()["error"]
+
+
 async def test_large_bodies_are_handled_one_at_a_time_and_small_ones_meanwhile():
     working, most, go_on = 0, 0, asyncio.Event()
 
@@ -497,6 +505,17 @@ async def test_a_waiting_request_is_answered_in_time(monkeypatch: pytest.MonkeyP
     answers = await asyncio.gather(*(asked(door, f"/{n}", "any") for n in range(AT_ONCE + 2)))
     assert [answer.status_code for answer in answers] == [503] * (AT_ONCE + 2)
     assert len(slow.begun) == AT_ONCE
+
+
+async def test_a_request_with_many_records_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.05)
+    slow = Slow()
+    door = Door(slow, Options(HERE))
+    batch = asyncio.ensure_future(asked(door, "/v3/documents/batch", "any"))
+    assert (await asked(door, "/v3/documents", "any")).status_code == 503
+    slow.go.release()
+    slow.go.release()
+    assert (await batch).status_code == 200
 
 
 async def test_an_answer_that_has_begun_has_no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:

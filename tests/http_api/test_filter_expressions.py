@@ -87,7 +87,7 @@ def wide(operands: int) -> dict[str, Any]:
     [
         ([], "must be an object"),
         ({"AND": [{"key": "lang", "value": "Go"}]}, "'AND' is not known"),
-        ({}, "field must be"),
+        ({"operator": "and", "operands": [{}]}, "field must be"),
         (predicate("eq", "Go", "no space"), "field must be"),
         (predicate("eq", "Go", ""), "field must be"),
         (predicate("is", "Go"), "operator must be one of eq, neq"),

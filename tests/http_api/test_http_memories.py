@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from said import document, fact, turn
@@ -122,6 +123,15 @@ async def test_the_id_of_an_older_version_refers_to_the_newest(v4: V4):
     second = await v4.revise(first, "The zebra lives in Porto.")
     assert (await v4.forget(id=first))["id"] == second["id"]
     assert await v4.search("zebra") == []
+
+
+async def test_simultaneous_updates_of_one_memory_become_versions_in_turn(v4: V4):
+    first = await v4.keep("The gate is number 5.")
+    texts = [f"The gate is number {number}." for number in range(6, 10)]
+    news = await asyncio.gather(*(v4.revise(first, text) for text in texts))
+    assert sorted(new["version"] for new in news) == [2, 3, 4, 5]
+    (row,) = (await v4.memories())["rows"]
+    assert {row["memory"], *(each["memory"] for each in row["history"])} == {"The gate is number 5.", *texts}
 
 
 async def test_the_id_of_a_document_refers_to_its_memory(v4: V4, engine: Engine):

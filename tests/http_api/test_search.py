@@ -209,6 +209,8 @@ SINCE_2020 = {"AND": [{"key": "year", "value": "2020", "filterType": "numeric", 
         (V4, {"AND": [{"key": "lang", "value": "go", "negate": True}]}, {"rust", "c"}),
         (V4, SINCE_2020, {"rust"}),
         (V4, {"AND": [{"key": "nothing", "value": "x"}]}, set()),
+        (V4, {}, {"go", "rust", "c"}),
+        (V5, {}, {"go", "rust", "c"}),
         (V5, SLACK, {"go"}),
         (V5, {"field": "year", "operator": "gte", "value": 2020}, {"rust"}),
         (V5, {"field": "lang", "operator": "neq", "value": "go"}, {"rust", "c"}),
@@ -232,6 +234,14 @@ async def test_a_filter_passes_records_whose_metadata_matches(api: V4 | V5, filt
         name = "filters" if api.version == 4 else "filter"
         found = await api.search("zebra written", mode=mode, **{name: filters})
         assert {each["metadata"]["lang"] for each in found} == expected
+
+
+@pytest.mark.parametrize(
+    "path", ["/v3/search", "/v4/search", "/v4/profile", "/v3/documents/list", "/v4/memories/list"]
+)
+async def test_a_read_of_version_4_names_unknown_fields(v4: V4, path: str):
+    answer = await v4.post(path, q="terns", containerTag=TAG, filter={"AND": []})
+    assert answer["warnings"][-1] == "'filter' is not a field here, and has no effect."
 
 
 async def test_a_filepath_limits_results_to_documents_below_it(v4: V4, engine: Engine):

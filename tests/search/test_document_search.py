@@ -301,3 +301,22 @@ async def test_a_note_is_found_by_the_name_of_its_file_and_by_its_aliases(core: 
     await said.embedded(core)
     for query in ("pelican gateway", "KeyDance"):
         assert (await search(core, query)).results[0].title == "How to rotate"
+
+
+async def test_a_new_text_under_a_custom_id_keeps_the_title_and_the_metadata(core: Core) -> None:
+    values = {"custom_id": "quay", "title": "Rules of the quay", "metadata": {"team": "coast"}}
+    await said.document(core, "The quay opens at six.", **values)
+    await said.document(core, "The quay opens at seven.", custom_id="quay")
+    (hit,) = (
+        await search(core, "when does the quay open?", filters={"key": "team", "value": "coast"})
+    ).results
+    assert hit.title == "Rules of the quay" and "seven" in hit.chunks[0].content
+    await said.document(
+        core, "# Opening\n\nThe quay opens at eight.", custom_id="quay", metadata={"team": "sea"}
+    )
+    await said.document(core, "# Opening hours\n\nThe quay opens at nine.", custom_id="quay")
+    (hit,) = (await search(core, "when does the quay open?", filters={"key": "team", "value": "sea"})).results
+    assert hit.title == "Rules of the quay"
+    await said.document(core, "# Ropes\n\nRopes are dried in the loft.", custom_id="ropes")
+    await said.document(core, "# Old ropes\n\nRopes are dried in the loft.", custom_id="ropes")
+    assert (await search(core, "where are ropes dried?")).results[0].title == "Old ropes"

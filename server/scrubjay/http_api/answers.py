@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -121,11 +121,11 @@ class Answers:
         }
 
 
-def unknown_fields(*bodies: BaseModel) -> Answer:
-    """Return `{"warnings": [...]}` for the unknown fields of these bodies, or {} if all fields are known."""
+def unknown_fields(*bodies: BaseModel, outcome: str = "was not stored", more: Sequence[str] = ()) -> Answer:
+    """Return `{"warnings": [...]}` for the unknown fields of these bodies and `more`, or {} without any."""
     names = dict.fromkeys(name for body in bodies for name in body.model_extra or ())
-    sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in names]
-    return {"warnings": sentences} if sentences else {}
+    sentences = [f"{name[:80]!r} is not a field here, and {outcome}." for name in names]
+    return {"warnings": [*sentences, *more]} if sentences or more else {}
 
 
 def of_json(schema: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,9 @@ LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form aroun
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
 BURST_SECONDS = 2.0  # a caller may send the requests of so many seconds all at once
 CALL_SECONDS = link.CALL_SECONDS - 1.0  # one second less, because timers fire late while the engine loads
+# Requests with many records may take longer: official clients wait 60 s, and send again what was refused.
+MANY_SECONDS = 45.0
+_MANY = re.compile(r"/(batch|bulk|ingest|merge)/?$")
 AT_ONCE = session.AT_ONCE  # requests of one caller that are processed at once
 WAITING = 256  # requests of one caller that wait for their turn
 DROP_SECONDS = 5.0  # the rest of a body that is too long is read and discarded for at most so long
@@ -122,13 +125,15 @@ class Door:
             self._check_origin(request)
             permissions = self._permissions(request)
             _check_size(request, body.limit)
+            if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+                raise HTTPException(415, "This body is compressed. Send it without Content-Encoding.")
             if not await body.read():
                 return
             if not is_upload:
                 body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
-            answer = _Answer(send, CALL_SECONDS)
+            answer = _Answer(send, _seconds(request))
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            async with asyncio.timeout(CALL_SECONDS):
+            async with asyncio.timeout(_seconds(request)):
                 large_json_lock = await self._take_slot(caller, is_large_json=body.is_large and not is_upload)
         except BaseException as error:
             body.forget()
@@ -438,8 +443,14 @@ async def _refuse(request: Request, error: HTTPException, send: Send) -> None:
     await response(request.scope, request.receive, send)
 
 
+def _seconds(request: Request) -> float:
+    """Return how long a request may take until its answer begins."""
+    return MANY_SECONDS if _MANY.search(request.url.path) else CALL_SECONDS
+
+
 def _timeout_error(request: Request) -> HTTPException:
-    sentence = f"The engine is starting or busy: this request has no answer after {CALL_SECONDS:g} seconds."
+    seconds = _seconds(request)
+    sentence = f"The engine is starting or busy: this request has no answer after {seconds:g} seconds."
     outcome = "" if _is_read(request) else " Its write may or may not have been kept."
     return HTTPException(503, f"{sentence}{outcome} Repeating it is safe.", {"Retry-After": "1"})
 

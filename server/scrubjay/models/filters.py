@@ -130,6 +130,8 @@ def parse_filter(value: Any) -> Filter:
             value = json.loads(value)
         except (ValueError, RecursionError):
             raise ValueError('must be JSON such as {"AND": [{"key": "status", "value": "open"}]}') from None
+    if value == {}:  # from a program that has no condition
+        return Group(every=True, parts=())
     return _parse_node(value, "", 1, count(1))
 
 

@@ -355,6 +355,7 @@ class DocumentText(Request):
     title: str | None = None
     custom_id: Annotated[Text, Field(max_length=255)] | None = None
     metadata: Metadata = Field(default_factory=dict)
+    tags: tuple[Tag, ...] = ()
     filepath: Path | None = None  # the client's own path for it; exact, and folders end in a slash
     task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs become facts too
     date: Instant | None = None  # the date of the content

@@ -71,13 +71,18 @@ def _answer(document: Document, envelope: Envelope) -> DocumentAdded:
 
 def _with_earlier_fields(request: DocumentText, existing: Document) -> DocumentText:
     """Return the request with the fields that an earlier request set and this one does not give."""
-    earlier = {"filepath": existing.filepath, "task_type": existing.task_type, "date": existing.dated_at}
+    earlier = fields_of(existing, "filepath", "task_type", "tags", "metadata") | {"date": existing.dated_at}
+    if existing.content and title_in(request.metadata) is None:
+        earlier_text = DocumentText(content=existing.content, path=existing.path)
+        derived_titles = _title(earlier_text, existing.type), title_in(existing.metadata)
+        if existing.title not in derived_titles:  # a request or a file gave it
+            earlier["title"] = existing.title
     missing = earlier.keys() - request.model_fields_set
     return request.model_copy(update={name: earlier[name] for name in missing})
 
 
 def _is_unchanged(existing: Document, request: DocumentText) -> bool:
-    compared_fields = "content", "path", "metadata", "custom_id", "filepath", "task_type"
+    compared_fields = "content", "path", "metadata", "tags", "custom_id", "filepath", "task_type"
     return (
         fields_of(existing, *compared_fields) == fields_of(request, *compared_fields)
         and existing.status == "done"
@@ -113,7 +118,7 @@ def new_document(
         status="done" if request.error is None else "failed",
         chunk_count=len(pieces),
         dated_at=request.date,
-        **fields_of(request, "metadata", "custom_id", "path", "error", "filepath", "task_type"),
+        **fields_of(request, "metadata", "tags", "custom_id", "path", "error", "filepath", "task_type"),
         **_file_fields(request, existing),
     )
     return document, document_passages(document, pieces)

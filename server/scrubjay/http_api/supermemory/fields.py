@@ -1,6 +1,7 @@
 """Request fields that both versions of supermemory's API have, under the names of each version."""
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from fastapi import UploadFile
@@ -37,14 +38,21 @@ class Body4(BaseModel):
     )
 
 
-class Write4(Body4):
-    """A write of version 4. `warnings` in the answer name unknown fields, which are not stored."""
+class Read4(Body4):
+    """A read of version 4. `warnings` in the answer name unknown fields: a misspelt filter has no effect."""
 
     model_config = ConfigDict(extra="allow")
+    outcome: ClassVar[str] = "has no effect"  # of an unknown field
 
-    def warnings(self, *parts: BaseModel) -> Answer:
-        """Return `{"warnings": [...]}` if this body or a part of it has unknown fields, else {}."""
-        return unknown_fields(self, *parts)
+    def warnings(self, *parts: BaseModel, more: Sequence[str] = ()) -> Answer:
+        """Return `{"warnings": [...]}` on unknown fields of this body and its parts, then `more`, or {}."""
+        return unknown_fields(self, *parts, outcome=self.outcome, more=more)
+
+
+class Write4(Read4):
+    """A write of version 4. `warnings` in the answer name unknown fields, which are not stored."""
+
+    outcome = "was not stored"
 
 
 class Body5(BaseModel):

@@ -26,9 +26,10 @@ DocumentMemory Memory+ rootMemoryId=root_id:str createdAt:time updatedAt:time
 WholeDocument Document+ dreamingStatus:'done' source:str taskType:'memory'|'superrag' url?:str
     ogImage:null raw:null latestRevision:int activeContentUpdateId:null tombstonedAt:null
     memories?:[DocumentMemory]
-Documents memories:[Document] pagination:Pagination -- The documents of a page are under `memories`.
+Documents memories:[Document] pagination:Pagination warnings?:[str]
+    -- The documents of a page are under `memories`.
 GraphDocument Document+ memoryEntries:[DocumentMemory]
-Graph documents:[GraphDocument] pagination:Pagination
+Graph documents:[GraphDocument] pagination:Pagination warnings?:[str]
 UnfinishedDocument Document+ stuck:bool -- stuck: nothing happened to it for four hours.
 Processing documents:[UnfinishedDocument] totalCount:int pagination?:Pagination
 Chunk id:str documentId=record_id:str content=text:str position=part:int lineStart:int|null lineEnd:int|null
@@ -47,7 +48,7 @@ Version id:str memory=content:str version:int createdAt:time updatedAt:time
 ListedMemory Memory+ createdAt:time updatedAt:time rootMemoryId=root_id:str documentIds:[str]
     containerTag=scope:str forgetAfter=expires_at:time|null forgetReason:str|null history:[Version]
     -- The newest version, with older ones in `history`, the nearest first.
-Memories memoryEntries:[ListedMemory] pagination:Pagination
+Memories memoryEntries:[ListedMemory] pagination:Pagination warnings?:[str]
 Tie id:str memory:str relation:'updates'|'extends'|'derives' version:int updatedAt:time metadata:object|null
     -- `version` is the distance: -1 a parent, -2 its parent, 1 a child.
 Ties parents:[Tie] children:[Tie] related:[Tie]
@@ -64,10 +65,10 @@ ChatResult src:'chat' threadId:str sessionId:str turn:int role:str ts:time id:st
     -- One message; `threadId` and `sessionId` are the same. Its id stands for its turn in every request.
 Results results:[MemoryResult|ChunkResult|ChatResult] timing:float total:amount warnings?:[str]
     -- Most similar first. `timing` is in milliseconds, `total` the number of results.
-    `warnings` name the metadata keys of a filter that no record has.
+    `warnings` name unknown fields, and the metadata keys of a filter that no record has.
 Profile static?:[str] dynamic?:[str] buckets?:{[str]}
     -- Lasting facts, the most important first; recent ones, the newest first; the best for each bucket.
-ProfileAnswer profile:Profile searchResults?:Results
+ProfileAnswer profile:Profile searchResults?:Results warnings?:[str]
 Bucket key:str description:str
 Buckets buckets:[Bucket]
 ScoredChunk content:str score:float isRelevant:bool position:int
@@ -76,7 +77,7 @@ ScoredDocument documentId:str title:str|null type:str score:float chunks:[Scored
     threadId?:str sessionId?:str turn?:int role?:str ts?:time
     -- A document, or a message; only a message has `threadId` and the fields after it.
 ScoredDocuments results:[ScoredDocument] total:int timing:float warnings?:[str]
-    -- `warnings` name the metadata keys of a filter that no record has.
+    -- `warnings` name unknown fields, and the metadata keys of a filter that no record has.
 Tag id=name:str containerTag=name:str name:str description=settings.supporting_context:str|null
     visibility:'private' documentCount=documents:int memoryCount=memories:int
     lastActivityAt=updated_at:time|null createdAt:time|null updatedAt:time|null isExperimental:false

@@ -12,7 +12,7 @@ from scrubjay.home.scope_settings import LONGEST_NAME
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import Background, Body4
+from scrubjay.http_api.supermemory.fields import Background, Body4, Read4
 from scrubjay.http_api.supermemory.matches import MatchQuery, find_matches
 from scrubjay.http_api.supermemory.resources import read_profile
 from scrubjay.http_api.supermemory.scopes import ScopeView, delete_scope, every_scope, scope_view
@@ -42,7 +42,7 @@ class Merge(Body4):
     target_container_tag: str = Field(description="The tag that gets everything.")
 
 
-class AskProfile(Tagged):
+class AskProfile(Tagged, Read4):
     """Whose profile, which parts of it, and what to search for as well."""
 
     q: Query | None = about("Also search for this, in memories and documents.")
@@ -127,7 +127,7 @@ async def profile(body: AskProfile, context: Context) -> Answer:
         query = MatchQuery(body.q, mode="hybrid", threshold=body.threshold, filters=body.filters)
         matches = await find_matches(context, query, scopes)
         answer["searchResults"] = results(matches, body.q, Include(), Sources(), started)
-    return answer
+    return answer | body.warnings()
 
 
 @route("POST /v4/profile/buckets", "Buckets of a tag's profile", "Buckets")

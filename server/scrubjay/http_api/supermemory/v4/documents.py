@@ -8,11 +8,12 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Form, Path, Query, Response
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
 from scrubjay.http_api.supermemory.fields import (
@@ -20,6 +21,7 @@ from scrubjay.http_api.supermemory.fields import (
     MOST_IDS,
     Body4,
     Content,
+    Read4,
     Write4,
     pagination,
     type_of,
@@ -39,13 +41,14 @@ from scrubjay.http_api.supermemory.v4.bodies import (
     Paging,
     TagList,
     memory_values,
-    one_tag,
 )
 from scrubjay.models.fields import Flag
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.models.requests import about
 
+_FILE = ("claude_memory_type", "file")  # metadata of Claude's memory tool, which always sends a whole file
+_PROJECTS = "sm_project_"  # the beginning of tags that stand for a project
 STUCK = timedelta(hours=4)  # an unfinished document without a change for so long is stuck
 _MISSING = "No record that the caller reaches has this id or customId."
 
@@ -65,15 +68,34 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
 
     container_tag: str | None = about("The tag (scope) it belongs to; left out, `sm_project_default`.")
     container_tags: TagList | None = about(
-        "The older spelling; names one tag, because a document belongs to one."
+        "The older spelling. A document belongs to the first tag; the others are shown with it as labels."
     )
     custom_id: fields.OwnId = None
     filepath: Filepath | None = about("Its path in your own order; searched by prefix.")
 
-    def tag(self) -> str | None:
-        """Return the only tag; raises InputError if the body names several."""
+    @property
+    def _tags(self) -> list[str]:
         single = [] if self.container_tag is None else [self.container_tag]
-        return one_tag(list(dict.fromkeys([*single, *(self.container_tags or ())])), "a document")
+        return list(dict.fromkeys([*single, *(self.container_tags or ())]))
+
+    def tag(self) -> str | None:
+        """Return the tag that the document belongs to."""
+        return next(iter(self._tags), None)
+
+    def values(self) -> dict[str, Any]:
+        """Return the fields that were sent, with the further tags as labels.
+
+        Raises:
+            InputError: a label is not a valid name of a tag.
+        """
+        labels = [Permissions().scope_of(tag, "containerTags") for tag in self._tags[1:]]
+        return super().values() | ({"tags": labels} if labels else {})
+
+    def warnings(self, *parts: BaseModel, more: Sequence[str] = ()) -> Answer:
+        """Return the unknown fields, and what several tags mean."""
+        tag, *labels = self._tags or [DEFAULT_TAG]
+        told = f"A document is found under its first tag, {tag!r}; only shown with it: {', '.join(labels)}."
+        return super().warnings(*parts, more=[*more, told] if labels else more)
 
 
 class AddedDocument(DocumentFields):
@@ -110,12 +132,14 @@ class Batch(DocumentFields):
 class BulkDelete(Body4):
     """Which documents to delete: by `ids`, or by tags, path or both."""
 
+    model_config = ConfigDict(extra="forbid")  # a misspelt path would delete all of a tag
+
     ids: list[str] | None = about("Ids or custom ids.", min_length=1, max_length=MOST_IDS)
-    container_tags: TagList | None = about("Every document of these tags.")
+    container_tags: TagList | None = about("Every document of these tags.", min_length=1)
     filepath: Filepath | None = about("The document with this path; a folder if it ends in /.")
 
 
-class Paged(Paging):
+class Paged(Paging, Read4):
     container_tags: TagList | None = about("Documents of any of these tags; left out, of every tag.")
     page: Annotated[Digits, Field(ge=1, le=MOST_PAGES)] = 1
     limit: Annotated[Digits, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
@@ -151,7 +175,7 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
         **listing.window,
     )
     documents = await _answers(context, "Document", page.rows, with_text=listing.include_content)
-    return dict(memories=documents, pagination=listing.pagination(page.total))
+    return dict(memories=documents, pagination=listing.pagination(page.total), **listing.warnings())
 
 
 @route("POST /v3/documents/documents", "List documents with their memories", "Graph")
@@ -166,7 +190,7 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
         for row in page.rows
     }
     documents = await _answers(context, "GraphDocument", page.rows, more=memories)
-    return dict(documents=documents, pagination=listing.pagination(page.total))
+    return dict(documents=documents, pagination=listing.pagination(page.total), **listing.warnings())
 
 
 @route("GET /v3/documents/processing", "List unfinished documents", "Processing")
@@ -226,8 +250,11 @@ async def add(context: Context, body: AddedDocument) -> Answer:
 
     Repeating the call changes nothing.
     """
-    new = NewDocument(context.permissions.write_scope(body.tag()), await as_text(body), body)
-    return await resources.add_document(context, new) | body.warnings()
+    scope, text = context.permissions.write_scope(body.tag()), await as_text(body)
+    if body.custom_id and (body.metadata or {}).get(_FILE[0]) == _FILE[1]:
+        old = await context.find_named(body.custom_id, scope)
+        text = text.model_copy(update={"document_id": old.id}) if isinstance(old, Document) else text
+    return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
 
 
 @route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
@@ -355,7 +382,12 @@ async def _answers(
     """Return documents as answers of this kind; `more` has additional fields by document id."""
     status, answers = await context.core.documents.statuses(rows), []
     for row in rows:
-        values: Answer = {"type": type_of(row.type), "status": status[row.id], "containerTags": [row.scope]}
+        values: Answer = {"type": type_of(row.type), "status": status[row.id]}
+        # supermemory's lists leave out the tags of projects, and its memory tool compares the rest.
+        hides_projects = kind == "Document" and row.tags
+        values["containerTags"] = [
+            tag for tag in (row.scope, *row.tags) if not (hides_projects and tag.startswith(_PROJECTS))
+        ]
         values |= {"filepath": row.filepath or row.path}
         values |= {"errorMessage": row.error} if row.error else {}
         values |= {"content": row.content} if with_text else {}

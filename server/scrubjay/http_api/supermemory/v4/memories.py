@@ -7,14 +7,14 @@ counts as unknown.
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, format_time
 from scrubjay.http_api.supermemory import resources
-from scrubjay.http_api.supermemory.fields import Body4, Write4
+from scrubjay.http_api.supermemory.fields import Body4, Read4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
     Filters,
@@ -94,6 +94,8 @@ class ForgetMemory(_OneMemory):
 class ForgetMany(Body4):
     """Which memories to forget: those with these ids, or those that a query is about."""
 
+    model_config = ConfigDict(extra="forbid")  # a misspelt limit would forget more
+
     container_tag: Tag | None = None
     query: QueryText | None = None
     ids: Annotated[list[Name] | None, Field(min_length=1, max_length=500)] = None
@@ -103,7 +105,7 @@ class ForgetMany(Body4):
     reason: Reason | None = None
 
 
-class ListMemories(Tagged, Paging):
+class ListMemories(Tagged, Paging, Read4):
     filters: Filters | None = None
 
 
@@ -130,7 +132,12 @@ async def update(body: UpdateMemory, context: Context) -> Answer:
         values["expires_at"] = body.forget_after
     if "forget_reason" in body.model_fields_set:
         values["forget_reason"] = body.forget_reason
-    (new,) = await _add(context, old.scope, [parse(FactText, values)])
+    try:
+        (new,) = await _add(context, old.scope, [parse(FactText, values)])
+    except InputError:
+        if (await _fact(context, body)).id == old.id:
+            raise
+        return await update(body, context)  # another update came first, and this one follows it
     return ANSWERS.fill("UpdatedMemory", new, parentMemoryId=parent_of(new), **body.warnings())
 
 
@@ -143,7 +150,7 @@ async def list_memories(body: ListMemories, context: Context) -> Answer:
     for fact in page.rows:
         history = [ANSWERS.fill("Version", older) for older in await lists.older_versions(fact)]
         entries.append(ANSWERS.fill("ListedMemory", fact, **memory_values(fact), history=history))
-    return dict(memoryEntries=entries, pagination=body.pagination(page.total))
+    return dict(memoryEntries=entries, pagination=body.pagination(page.total), **body.warnings())
 
 
 @route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory", missing=_UNKNOWN)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.supermemory.fields import Body4, type_of
+from scrubjay.http_api.supermemory.fields import Body4, Read4, type_of
 from scrubjay.http_api.supermemory.matches import Match
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.models.fields import Flag
@@ -52,7 +52,7 @@ class AsksForChats(Body4):
         return Sources(chats=bool(self.include_chats), with_src=bool(self.include_chats))
 
 
-class Include(Body4):
+class Include(Read4):
     """What else each result contains; nothing unless it is asked for."""
 
     documents: Flag = about("The documents that a memory or a chunk comes from.", False)

@@ -11,7 +11,7 @@ from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import type_of
+from scrubjay.http_api.supermemory.fields import Read4, type_of
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, best_of, find_matches, sessions_of
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
@@ -37,7 +37,7 @@ _Share = Annotated[Real, Field(ge=0, le=1)]
 route = Routes(ANSWERS)
 
 
-class Search(AsksForChats):
+class Search(AsksForChats, Read4):
     q: Text = Field(description="What to find.", max_length=10_000)
     limit: Count = about("Documents returned.", 10, ge=1, le=100)
     chunk_threshold: _Share | None = about(
@@ -88,7 +88,7 @@ class Search(AsksForChats):
         ).model_copy(update={"filters": self.filters})
 
 
-class MemorySearch(Tagged, AsksForChats):
+class MemorySearch(Tagged, AsksForChats, Read4):
     q: Query = Field(description="What to find, in plain words.", min_length=1)
     search_mode: Mode = about(
         "memories, documents (chunks), or hybrid: both, merged by similarity, each thing once.", "memories"
@@ -131,7 +131,7 @@ async def search_documents(context: Context, body: Search) -> Answer:
         ]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
     answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds_since(started))
-    return answer | ({} if entries else await _unused_keys(context, body.filters, scopes))
+    return answer | body.warnings(more=[] if entries else await _unused_keys(context, body.filters, scopes))
 
 
 @route("POST /v4/search", "Search memories", "Results")
@@ -163,17 +163,17 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
     scopes = await context.scopes(body.tags)
     matches = await find_matches(context, query, scopes)
     answer = results(matches, body.q, include, sources, started, body.limit)
-    return answer | ({} if matches else await _unused_keys(context, body.filters, scopes))
+    unused = [] if matches else await _unused_keys(context, body.filters, scopes)
+    return answer | body.warnings(include, more=unused)
 
 
-async def _unused_keys(context: RequestContext, filters: Filter | None, scopes: Sequence[str]) -> Answer:
-    """Return `{"warnings": [...]}` for the metadata keys of a filter that no record has, or {}."""
+async def _unused_keys(context: RequestContext, filters: Filter | None, scopes: Sequence[str]) -> list[str]:
+    """Return a sentence for each metadata key of a filter that no record has."""
     keys = [] if filters is None else await context.core.counts.unused_keys(filters, scopes)
-    warnings = [
+    return [
         f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
         for key in keys
     ]
-    return {"warnings": warnings} if warnings else {}
 
 
 async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Form, Path, Query
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
@@ -36,6 +36,7 @@ from scrubjay.http_api.supermemory.v5.bodies import (
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory.v5.memories import as_memory
 from scrubjay.models.fields import Flag
+from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, about
 
@@ -59,7 +60,12 @@ class Added(Input, fields.Handled):
 
 
 class Batch(fields.Handled, Body5):
-    documents: Annotated[list[Input], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    documents: list[dict[str, Any]] = Field(
+        description="Objects as for adding one, without taskType and dreaming. A wrong one does not stop "
+        "the others.",
+        min_length=1,
+        max_length=MOST_AT_ONCE,
+    )
 
 
 class Change(fields.Described, fields.Handled, Body5):
@@ -144,13 +150,17 @@ async def add(ns: Writing, body: Added) -> Answer:
 @route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
 async def add_batch(ns: Writing, body: Batch) -> Answer:
     """Add documents, the earliest date first; a refused one is reported and does not stop the others."""
-    documents = [NewDocument(ns.name, await as_text(item, body.task_type), item) for item in body.documents]
-    added, errors = [], []
-    for item, state in zip(body.documents, await resources.add_documents(ns, documents), strict=True):
+    documents, added, errors = list[NewDocument](), list[Answer](), list[Answer]()
+    for values in body.documents:
+        try:
+            item = Input.model_validate(values)
+            documents.append(NewDocument(ns.name, await as_text(item, body.task_type), item))
+        except ValidationError as error:
+            problem = sentences(Input.model_fields, error.errors(include_url=False))
+            errors.append(_failure(values, problem))
+    for new, state in zip(documents, await resources.add_documents(ns, documents), strict=True):
         if isinstance(state, InputError):
-            url = url_of(item.content)
-            error = dict(id=item.custom_id or "", status="error", error=str(state))
-            errors.append({**error, **({"url": url} if url else {})})
+            errors.append(_failure(new.body.model_dump(by_alias=True), str(state)))
         else:
             added.append(as_ref(state))
     return dict(results=[*added, *errors], count=len(added), failed=len(errors))
@@ -280,6 +290,13 @@ def _listed_document(
 def _chunk(kind: str, document: Document, chunk: Passage, **values: Any) -> Answer:
     values |= {"id": chunk.id, "type": type_of(document.type), "position": chunk.part, "content": chunk.text}
     return ANSWERS.fill(kind, document, **values)
+
+
+def _failure(item: dict[str, Any], problem: str) -> Answer:
+    name, content = item.get("id"), item.get("content")
+    url = url_of(content) if isinstance(content, str) else None
+    error = dict(id=name if isinstance(name, str) else "", status="error", error=problem)
+    return {**error, **({"url": url} if url else {})}
 
 
 def _file_values(text: DocumentText) -> dict[str, Any]:

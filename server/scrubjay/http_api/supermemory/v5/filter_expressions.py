@@ -40,6 +40,8 @@ def parse_expression(expression: Any) -> Filter:
     Raises:
         ValueError: the filter is invalid; the message says where in the tree.
     """
+    if expression == {}:  # from a program that has no predicate
+        return Group(every=True, parts=())
     return _parse(expression, "", 1, count(1))
 
 
@@ -168,8 +170,9 @@ def _filter_schema() -> dict[str, Any]:
             _object_schema({"operator": {"enum": ["and", "or"]}, "operands": operands}, {}),
         ]
     return {
-        "anyOf": expressions,
-        "description": f"One predicate, or a group of filters under and / or; {MOST:,} predicates at most.",
+        "anyOf": [*expressions, _object_schema({}, {})],
+        "description": "One predicate, or a group of filters under and / or, or {} for none; "
+        f"{MOST:,} predicates at most.",
     }
 
 
