@@ -141,6 +141,23 @@ def test_gitignore_files_and_their_exceptions_apply_in_every_folder_and_its_pare
     assert names(tree / "docs") == ["kept.log", "ports.md"]
 
 
+async def test_a_file_that_vanishes_during_indexing_becomes_no_document(core: Core, tmp_path: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text(f"The note {name}.")
+
+    async def vanish(done: int, total: int, what: str) -> None:
+        (tmp_path / "b.md").unlink(missing_ok=True)
+
+    done = await core.ingest.run([str(tmp_path)], scope=said.SCOPE, source="test", report=vanish)
+    assert (done.added, done.failed) == (1, [])
+    assert [*await stored(core)] == [str(tmp_path / "a.md")]
+
+
+def test_the_whole_disk_is_refused() -> None:
+    with pytest.raises(InputError, match="'/' is the whole disk"):
+        files_at("/")
+
+
 def test_a_folder_given_by_name_is_read_despite_a_gitignore_above_it(tree: Path) -> None:
     (tree / ".git").mkdir()
     (tree / ".gitignore").write_text("docs/\n*.log\n")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import files_made as made
+import olefile
 import pytest
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
@@ -351,3 +354,41 @@ def test_an_opendocument_file_with_a_password_is_refused_as_protected() -> None:
     )
     with pytest.raises(InputError, match=r"'a\.odt' is protected by a password; save it without one\."):
         read(data, "a.odt")
+
+
+def test_raised_digits_and_addresses_of_links_in_cells_are_read() -> None:
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    raised = book.add_format({"font_script": 1})
+    sheet = book.add_worksheet("S")
+    sheet.write_rich_string(0, 0, "10", raised, "6", " per m", raised, "2")
+    sheet.write_url(0, 1, "https://tickets.example/FAL-12", string="FAL-12")
+    sheet.write_row(1, 0, ["plain", "x"])
+    sheet.write_url(2, 0, "https://docs.example/a")
+    book.close()
+    text = read(file.getvalue(), "a.xlsx").text
+    assert "| 10^6 per m^2 | [FAL-12](https://tickets.example/FAL-12) |" in text
+    assert "| plain | x |" in text and "| https://docs.example/a |" in text
+
+
+def test_names_that_a_program_writes_for_an_unknown_author_are_no_metadata() -> None:
+    data = made.pdf([["text"]], author="anonymous")
+    assert b"(anonymous)" in data and b"(unspecified)" in data
+    assert not {"author", "subject"} & read(data, "a.pdf").metadata.keys()
+
+
+def test_an_outlook_message_without_headers_has_the_time_when_it_was_sent() -> None:
+    data = bytearray(made.old("plan.msg"))
+    with olefile.OleFileIO(io.BytesIO(data)) as file:
+        number = file._find("__properties_version1.0")
+        entry = (file.first_dir_sector + 1) * 512 + number * 128
+        table = (file.root.isectStart + 1) * 512 + file.direntries[number].isectStart * 64
+    assert bytes(data[entry + 120 : entry + 124]) == struct.pack("<I", 32)
+    sent = (datetime(2026, 3, 1, 8, 30, tzinfo=UTC) - datetime(1601, 1, 1, tzinfo=UTC)) // timedelta(
+        microseconds=1
+    )
+    data[entry + 120 : entry + 124] = struct.pack("<I", 48)
+    data[table + 32 : table + 48] = struct.pack("<IIQ", 0x00390040, 6, sent * 10)
+    found = read(bytes(data), "plan.msg")
+    assert found.metadata["date"] == "2026-03-01"
+    assert "Date: Sun, 01 Mar 2026 08:30:00 +0000" in found.text

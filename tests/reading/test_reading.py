@@ -139,6 +139,8 @@ def test_json_is_unchanged_but_reformatted_if_it_is_one_long_line() -> None:
     assert read(b'{"a": 1}', "x.json") == FileText('{"a": 1}', "json", language="json", encoding="utf-8")
     long = read(json.dumps({"name": "é", "list": ["word " * 300] * 3}).encode(), "x.json").text
     assert long.startswith('{\n "name": "é",\n "list": [') and json.loads(long)["name"] == "é"
+    exact = read(b'{"rate":1.10,"rate":2,"none":[],"text":"a,{b}\\"' + b"x" * 3000 + b'"}', "x.json").text
+    assert exact.startswith('{\n "rate": 1.10,\n "rate": 2,\n "none": [],\n "text": "a,{b}\\"x')
     rows = b'{"a": 1}\n{"a": 2}\n'
     assert read(rows, "x.jsonl").text.encode() == rows
     assert read(b"{broken" + b"x" * 3000, "x.json").text.startswith("{broken")
@@ -321,6 +323,7 @@ def page_text(body: str) -> str:
         ("<input type=radio><label>Python</label><label>Rust</label> <label>Port<input value=80></label>", "Python Rust Port 80", ""),
         (f"<h1>Fleet</h1><article>A guest says: {LONG}</article><div>{LONG} The port is 8443. {LONG}</div>", "# Fleet|A guest says|8443", ""),
         (f"<nav>Home</nav><header><h1>Release 4</h1>Sign in</header><main><h2>Ports</h2>{LONG}</main>", "# Release 4\n\n## Ports", "Home|Sign in"),
+        ("<div style='DISPLAY: none; color: red'>preview</div><div id=a style='display:none'>answer</div>text", "answer|text", "preview"),
         ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
     ],
 )  # fmt: skip

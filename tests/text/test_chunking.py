@@ -222,6 +222,13 @@ def test_lists_are_cut_between_items_rather_than_inside_one() -> None:
     assert all(piece.startswith("- item") for piece in of(text, cut(text, 90)))
 
 
+def test_a_step_keeps_its_details_and_an_error_its_stack_trace() -> None:
+    steps = "".join(f"{n}. Step {n}\n   - first detail\n   - second detail\n" for n in range(20))
+    assert all(piece[0].isdigit() for piece in of(steps, cut(steps, 90)))
+    log = "".join(f"12:00:{n} ERROR failed\n  at a.run\n  at b.run\n  at c.run\n" for n in range(10, 30))
+    assert all(piece.startswith("12:00:") for piece in of(log, cut(log, 120)))
+
+
 @given(
     st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=80, max_size=300),
     st.text("xyz \n", max_size=50),

@@ -211,6 +211,37 @@ def test_other_languages_are_cut_by_their_indentation(
     assert one_with(text, said, language, 400)[0] == headings
 
 
+LONG_COMMENTS = {
+    "kotlin": ("  /**\n   * Says {n}.\n   */\n  @Throws\n  fun f{n}(a: Int) {{\n{body}\n  }}\n\n", "class A {\n"),
+    "scala": ("  /** Says {n}.\n    *\n    */\n  @tailrec\n  def f{n}(a: Int) = {{\n{body}\n  }}\n\n", "object A {\n"),
+    "lua": ("--- Says {n}.\n-- @param a number\nfunction f{n}(a)\n{body}\nend\n\n", ""),
+    "powershell": ("<#\n.SYNOPSIS\nSays {n}.\n#>\nfunction f{n} {{\n{body}\n}}\n\n", ""),
+    "elixir": ('  @doc """\n  Says {n}.\n\n  Often.\n  """\n  @spec f{n}(a)\n  def f{n}(a) do\n{body}\n  end\n\n', "defmodule A do\n"),
+    "dart": ("  /// Says {n}.\n  @override\n  Future<int> f{n}(int a) async {{\n{body}\n  }}\n\n", "class A {\n"),
+    "cpp": ("/** Says {n}. */\ntemplate <typename T>\nT f{n}(const T& a) {{\n{body}\n}}\n\n", ""),
+    "javascript": ("// Says {n}.\nmodule.exports.f{n} = function (a) {{\n{body}\n}};\n\n", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LONG_COMMENTS)
+def test_a_function_is_one_chunk_under_its_name_with_the_comment_above_it(language: str) -> None:
+    part, head = LONG_COMMENTS[language]
+    body = "\n".join(f"    step({n}); // one of the steps that make this long" for n in range(6))
+    text = head + "".join(part.format(n=n, body=body) for n in range(10, 18))
+    for n in range(11, 18):
+        headings, piece = one_with(text, f"Says {n}.", language)
+        assert (
+            headings[-1].endswith(f"f{n}") and piece.count("step(5)") == 1 and f"Says {n + 1}." not in piece
+        )
+
+
+def test_an_item_of_yaml_is_named_by_its_name() -> None:
+    steps = "".join(
+        f"  - name: step {n}\n    run: |\n" + f"      echo a line of step {n}\n" * 12 for n in range(4)
+    )
+    assert one_with(f"steps:\n{steps}", "- name: step 2", "yaml", 400)[0] == ("steps", "step 2")
+
+
 LINES = [
     "def f():",
     "class A:",

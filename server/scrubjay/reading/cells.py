@@ -10,7 +10,8 @@ from lxml import etree
 from scrubjay.reading.number_formats import BUILT_IN, written_number
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
-_WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
+_WORKBOOK, _STYLES, _TEXTS = "xl/workbook.xml", "xl/styles.xml", "xl/sharedStrings.xml"
+_ADDRESSES = ("http://", "https://", "mailto:")
 _POSITION = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _FORMULA_OR_ERROR = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")
 _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
@@ -29,8 +30,10 @@ class Cells:
         self._archive = zipfile.ZipFile(io.BytesIO(data))
         self._formats: dict[str, str] = {}  # style -> format that adds something to a number
         self._sheets: dict[str, str] = {}  # sheet name -> part
+        self._raised: dict[str, str] = {}  # number of a shared text -> the text with its raised parts marked
         if _WORKBOOK in self._archive.namelist():
             self._formats = self._formats_by_style()
+            self._raised = self._texts_with_raised_parts()
             related = related_parts(self._archive, _WORKBOOK)
             for sheet in parse_part(self._archive, _WORKBOOK).iterfind("{*}sheets/{*}sheet"):
                 self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
@@ -43,11 +46,15 @@ class Cells:
         texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
             data = member.read(_LARGEST)
-        if not self._formats and _FORMULA_OR_ERROR.search(data) is None:
+        if not (self._formats or self._raised) and _FORMULA_OR_ERROR.search(data) is None:
             return texts
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
-            is_displayed_differently = has_formula or cell.get("t") == "e" or cell.get("s") in self._formats
+            is_displayed_differently = (
+                has_formula
+                or cell.get("t") in ("e", "s" if self._raised else "e")
+                or cell.get("s") in self._formats
+            )
             if is_displayed_differently and (text := self._displayed_text(cell)):
                 texts[_position(cell.get("r"))] = text
             cell.clear()
@@ -73,6 +80,21 @@ class Cells:
             return {(row + _BELOW_ALL, column): text for (row, column), text in comments.items()}
         return comments
 
+    def links(self, sheet: str) -> Mapping[Position, str]:
+        """Return the web addresses that cells of a sheet lead to, by position."""
+        part = self._sheets.get(sheet, "")
+        related = related_parts(self._archive, part)
+        addresses = {key: each.part for key, each in related.items() if each.part.startswith(_ADDRESSES)}
+        if not addresses or part in self._moved:
+            return {}
+        links = parse_part(self._archive, part).iterfind("{*}hyperlinks/{*}hyperlink")
+        return {
+            _position(link.get("ref")): addresses[value]
+            for link in links
+            for value in link.values()
+            if value in addresses
+        }
+
     def boxes(self, sheet: str) -> list[str]:
         """Return the texts of the boxes drawn on a sheet."""
         texts = []
@@ -87,6 +109,8 @@ class Cells:
         formula: str | None = cell.findtext("{*}f")
         if cell.get("t") == "e":
             return value
+        if cell.get("t") == "s":
+            return self._raised.get(value or "")
         if formula and not value:
             return f"={formula}"
         number_format = self._formats.get(cell.get("s", ""))
@@ -95,6 +119,20 @@ class Cells:
             if value and number_format and cell.get("t", "n") == "n"
             else None
         )
+
+    def _texts_with_raised_parts(self) -> dict[str, str]:
+        if _TEXTS not in self._archive.namelist() or b"superscript" not in self._archive.read(_TEXTS):
+            return {}
+        texts: dict[str, str] = {}
+        for number, text in enumerate(parse_part(self._archive, _TEXTS).iterfind("{*}si")):
+            raised = text.findall("{*}r/{*}rPr/{*}vertAlign[@val='superscript']")
+            for mark in raised:
+                part = mark.getparent().getparent().find("{*}t")
+                if part is not None and (part.text or "").strip():
+                    part.text = f"^{part.text}"
+            if raised:
+                texts[str(number)] = "".join(part.text or "" for part in text.iterfind("{*}r/{*}t"))
+        return texts
 
     def _formats_by_style(self) -> dict[str, str]:
         if _STYLES not in self._archive.namelist():

@@ -33,6 +33,7 @@ _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt", "legend"]
 _OPENERS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
 _OPENED_NAMES = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
 _ACCORDION = re.compile(r"accordion|collaps|faq", re.IGNORECASE)
+_UNSEEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
 _COOKIES = re.compile(
     r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
     r"|onetrust|cookiebot",
@@ -226,8 +227,8 @@ def _is_surrounding(tag: Tag) -> bool:
         return tag.find_parent(["main", "article", "section", "blockquote"]) is None
     if tag.name == "aside" and _is_mostly_links(tag):
         return True
-    if tag.has_attr("hidden"):
-        return not _can_open(tag)
+    if tag.has_attr("hidden") or (_UNSEEN_STYLE.search(str(tag.get("style") or "")) and not tag.get("id")):
+        return not _can_open(tag)  # what has an id may be shown by a script
     return tag.name in ("div", "section", "aside", "dialog") and _is_cookie_banner(tag)
 
 

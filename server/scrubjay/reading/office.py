@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -166,7 +166,7 @@ def _sheet(
     displayed = dict(special_cells.of(name)) if special_cells else {}
     comments = dict(cells.comments(name)) if cells else {}
     lines = [
-        *_titles_and_tables(_rows(sheet, displayed, comments)),
+        *_titles_and_tables(_rows(sheet, displayed, comments, cells.links(name) if cells else {})),
         *(cells.boxes(name) if cells else ()),
     ]
     if lines:
@@ -209,7 +209,10 @@ def _is_header(row: list[str], table: list[list[str]]) -> bool:
 
 
 def _rows(
-    sheet: CalamineSheet, displayed: dict[tuple[int, int], str], comments: dict[tuple[int, int], str]
+    sheet: CalamineSheet,
+    displayed: dict[tuple[int, int], str],
+    comments: dict[tuple[int, int], str],
+    links: Mapping[tuple[int, int], str],
 ) -> Iterator[list[str]]:
     """Yield the rows of a sheet as they are displayed; merged cells repeat their value."""
     top, left = sheet.start or (0, 0)
@@ -228,6 +231,8 @@ def _rows(
             text = displayed.pop(position, None) or _text(value)
             if position in merged:
                 text = values.setdefault(merged[position], text)
+            if text and (address := links.get(position)) and address not in (text, f"mailto:{text}"):
+                text = f"[{text}]({address})"
             comment = comments.pop(position, "")
             line.append(f"{text} (comment: {comment})" if comment else text)
         yield line

@@ -123,6 +123,8 @@ class Ingest:
 
         If the file cannot be read now, its document keeps its text.
         """
+        if not file.named and not os.path.lexists(file.path):  # gone since the folder was listed
+            return
         if document is not None and document.status == "done" and (why := _open_error(file.path)):
             self._failed.append(NotRead(path=file.name, reason=f"{file.name!r} cannot be read now: {why}."))
             return

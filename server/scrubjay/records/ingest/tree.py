@@ -89,8 +89,10 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
     hidden files and folders. The path itself is not passed over; a home of Scrubjay always is.
 
     Raises:
-        InputError: the path cannot be read, or is in a home.
+        InputError: the path cannot be read, is in a home, or is the whole disk.
     """
+    if os.path.dirname(path) == path:
+        raise InputError(f"{path!r} is the whole disk. Give the path of a folder with your documents.")
     if home := _home_around(path):
         raise InputError(f"{path[:300]!r} is in Scrubjay's own folder {home}, which is never indexed.")
     try:
@@ -132,7 +134,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                 elif is_folder:
                     pending.append((entry.path, _inside(active, entry.name), depth + 1))
                 elif entry.is_symlink():
-                    tree.leave_out(entry.path, "is a link, and what it leads to is indexed where it is")
+                    tree.leave_out(entry.path, "is a link, and links are not followed")
                 elif entry.is_file(follow_symlinks=False):
                     state = entry.stat(follow_symlinks=False)
                     if reason := _refusal(entry):

@@ -21,16 +21,31 @@ _CONTINUES = re.compile(
     r"\s*(?:[)\]}>]|end\b|else\b|elif\b|elsif\b|elseif\b|catch\b|rescue\b|ensure\b|finally\b|fi\b|done\b|esac\b|then\b|\*/|-->|</)"
 )
 # A comment or an attribute belongs to the lines after it.
-_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--(?:\s|$)|;|@|<!--|\[[\w:(])")
+_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|---?(?:[\s@|]|$)|;|@|<!--|<#|\{-|--\[\[|\[[\w:(])")
+# The beginnings and ends of comments whose lines may stand as far left as code.
+_LONG_COMMENTS = {
+    "/*": "*/",
+    "<#": "#>",
+    "{-": "-}",
+    "--[[": "]]",
+    "<!--": "-->",
+    '@doc """': '"""',
+    '@moduledoc """': '"""',
+}
 _BRACE = re.compile(r"\s*\{\s*$")  # a brace alone on a line belongs to the line above
 # The head of a section in TOML and INI files.
 _SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
 _WORD = (
     r"function|func|fun|fn|def|defp|defmodule|defmacro|class|struct|interface|trait|enum|module|namespace|package|type|sub|proc|procedure"
-    r"|object|protocol|extension|impl|record|contract|message|service|rpc|resource|TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX"
+    r"|object|protocol|extension|impl|record|contract|message|service|rpc|defn|defun|TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX"
 )
-_KEYWORD = re.compile(rf"(?:^|\s)(?:{_WORD})\s+(?:IF NOT EXISTS\s+)?[\"'`]?([\w.:$-]+)")
+_KEYWORD = re.compile(rf"(?:^|[\s(])(?:{_WORD})\s+(?:IF NOT EXISTS\s+)?[\"'`]?([\w.:$-]+)")
+# A function without a keyword, as in Dart, has arguments and perhaps words such as `async` before its brace.
+_BRANCH = "if|for|while|switch|catch|using|lock|match"
+_CALL = r"[ \t]?\([^;{}]{0,300}\)(?:[ \t]+[\w*]{1,20}){0,3}[ \t]*\{$"
 _NAMES = (
+    re.compile(r"\s*-\s+(?:name|id|job_name):\s+[\"']?([^\s\"'#][^\"'#]{0,79})"),  # an item of YAML
+    re.compile(rf"\s*(?:[\w<>\[\],?.]{{1,60}}[ \t]+){{0,4}}(?!(?:{_BRANCH})\b)([\w$]{{1,80}}){_CALL}"),
     re.compile(r"\s*(?:-\s+)?\"([^\"]{1,80})\"\s*:"),  # a key of JSON
     re.compile(r"\s*(?:-\s+)?([\w./-]{1,80})\s*:(?:\s|$)"),  # a key of YAML, a target of make
     re.compile(r"\s*([^\s{}();=][^{}();=]{0,79}?)\s*\{\s*$"),  # a selector, a name before a brace
@@ -177,21 +192,34 @@ def _blocks(lines: list[str], low: int, high: int, outer: int) -> list[Block]:
     least = min((depth for depth in depths.values() if depth > outer), default=None)
     if least is None:
         return []
-    spans: list[list[int]] = []  # first line, line after the last
+    spans: list[list[int]] = []  # first line, line after the last, first line that is not a comment
     follows_comment = False
+    comment_end: str | None = None  # the end of the comment of several lines that a line is in
     for number, depth in depths.items():
-        opens = depth == least and not _CONTINUES.match(lines[number]) and not _BRACE.match(lines[number])
+        line, was_in_comment = lines[number], comment_end is not None
+        comment_end = _end_of_comment(line, comment_end)
+        opens = depth == least and not (was_in_comment or _CONTINUES.match(line) or _BRACE.match(line))
         if not spans or (opens and not follows_comment):
-            spans.append([number, number])
+            spans.append([number, number + 1, number])
         spans[-1][1] = number + 1
-        follows_comment = (
-            opens and bool(_ABOVE.match(lines[number])) and number + 1 < high and bool(lines[number + 1])
-        )
-    return [_block(lines, first, last, least) for first, last in spans]
+        is_above = bool(_ABOVE.match(line)) if opens else follows_comment
+        if follows_comment and opens and not is_above:
+            spans[-1][2] = number
+        ends_here = number + 1 == high or not lines[number + 1]
+        follows_comment = is_above and (comment_end is not None or not ends_here)
+    return [_block(lines, first, last, head, least) for first, last, head in spans]
 
 
-def _block(lines: list[str], first: int, last: int, depth: int) -> Block:
-    head = next((at for at in range(first, last) if lines[at] and not _ABOVE.match(lines[at])), first)
+def _end_of_comment(line: str, end: str | None) -> str | None:
+    """Return the end of the comment that goes on after a line, or None; `end` is that of the line itself."""
+    if end is None:
+        bare = line.lstrip()
+        begin = next(filter(bare.startswith, _LONG_COMMENTS), "")
+        end, line = _LONG_COMMENTS.get(begin), bare[len(begin) :]
+    return end if end and end not in line else None
+
+
+def _block(lines: list[str], first: int, last: int, head: int, depth: int) -> Block:
     name = _name(lines[head]) if last - head > 1 else None
     return Block(first, last, name, lambda: _blocks(lines, head + 1, last, depth))
 

@@ -13,12 +13,25 @@ Span = tuple[int, int]  # start, end
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 _ITEM = re.compile(r"\n(?=[ \t]*(?:[-*+\u2022]|\d{1,9}[.)])[ \t])")
 _LINE = re.compile(r"\n")
+# The same before a line without indentation: a step keeps its details, and an error its stack trace.
+_OUTER_PARAGRAPH = re.compile(r"\n[^\S\n]*\n(?=\S)")
+_OUTER_ITEM = re.compile(r"\n(?=(?:[-*+\u2022]|\d{1,9}[.)])[ \t])")
+_OUTER_LINE = re.compile(r"\n(?=\S)")
 _SENTENCE = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*\s|[\u3002\uff01\uff1f][\u300d\u300f\uff09\u201d]*")
 _SPACE = re.compile(r"\s")
 _SOLID = re.compile(r"\S")
 # Where to cut, from the best place to the worst; a cut is at the end of a match.
 _IN_TURNS = (_PARAGRAPH, _LINE, _SENTENCE, _SPACE)
-_IN_DOCUMENTS = (_PARAGRAPH, _ITEM, _LINE, _SENTENCE, _SPACE)
+_IN_DOCUMENTS = (
+    _OUTER_PARAGRAPH,
+    _OUTER_ITEM,
+    _PARAGRAPH,
+    _ITEM,
+    _OUTER_LINE,
+    _LINE,
+    _SENTENCE,
+    _SPACE,
+)
 _LOOKAHEAD = 32  # characters after a cut that identify it
 
 

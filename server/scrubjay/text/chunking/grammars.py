@@ -114,7 +114,9 @@ def name_of(node: Node) -> str | None:
     """Return the name of a definition, after its receiver or trait if it has one; None for other nodes."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
         return name_of(inner)
-    if node.type in ("lexical_declaration", "variable_declaration"):
+    if node.type == "template_declaration":
+        return name_of(node.named_children[-1])
+    if node.type in ("lexical_declaration", "variable_declaration", "expression_statement"):
         return _constant(node)
     if not may_define(node.type) or _USES.search(node.type):
         return None
@@ -124,12 +126,13 @@ def name_of(node: Node) -> str | None:
 
 
 def _constant(node: Node) -> str | None:
-    """Return the name of a JavaScript constant that holds a function or a class."""
+    """Return the name of a JavaScript constant or property that is set to a function or a class."""
     child = node.named_children[0] if node.named_child_count == 1 else None
-    value = child.child_by_field_name("value") if child else None
-    if not (child and value and _FUNCTION_OR_CLASS.search(value.type)):
+    name, value = ("left", "right") if node.type == "expression_statement" else ("name", "value")
+    held = child.child_by_field_name(value) if child else None
+    if not (child and held and _FUNCTION_OR_CLASS.search(held.type)):
         return None
-    return _text(child.child_by_field_name("name"))[:_NAME]
+    return _text(child.child_by_field_name(name))[:_NAME]
 
 
 def _declarator(node: Node) -> Node | None:
