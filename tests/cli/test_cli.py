@@ -240,6 +240,12 @@ def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
     assert ("`scrubjay pull nobody/nothing`" if extra else '`pip install "scrubjay[onnx]"`') in done.stderr
 
 
+def test_a_name_that_no_model_can_have_is_refused_and_changes_nothing(newcomer):
+    said = newcomer.refused("config", "model", "nosuch")
+    assert "'nosuch' is not the name of a model" in said and "Nothing was changed." in said
+    assert newcomer.gets("config", "model") == "bundled\n"
+
+
 def test_pull_refuses_an_invalid_model_name_before_it_opens_a_connection(newcomer):
     assert "is not a model id" in newcomer.refused("pull", "not a model")
 
@@ -508,7 +514,10 @@ def test_a_name_that_no_scope_can_have_is_that_of_a_projects_folder(user):
         (user.folder / name / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
         added = user.types("add", f"The crane of {name} is tall.", cwd=user.folder / name)
         assert added.returncode == 0
-        assert f"The crane of {name}" in user.gets("list", "--scope", name)
+        listed = user.gets("list", "--scope", name)
+        assert f"The crane of {name}" in listed and f"  {name}  " in listed
+        assert f", {name}\n" in user.gets("scopes")
+        assert f", {name} (this folder)" in user.types("status", cwd=user.folder / name).stdout
 
 
 def test_an_option_before_the_name_of_a_command_is_refused_with_its_place(newcomer):

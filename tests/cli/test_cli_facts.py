@@ -98,6 +98,15 @@ def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):
     assert asked == "No fact or turn in sparrow is about 'glacier kayak'.\nNothing was forgotten.\n"
 
 
+def test_forgetting_an_older_version_says_that_searches_find_the_newer_one(user):
+    old = kept(user.gets("add", "The egret gate opens at six."))
+    new = kept(user.gets("edit", old, "The egret gate opens at seven."))
+    said = user.gets("forget", old)
+    assert f"Searches still find the newer version: `scrubjay forget {new}` forgets that too." in said
+    assert "newer" not in user.gets("forget", new)
+    assert "newer" not in user.gets("forget", old)
+
+
 def test_a_purge_lists_what_it_deletes_and_asks_first(user):
     id = kept(user.gets("add", "The ibis key is 4711-ibis-0815."))
     assert "This needs a terminal" in user.types("forget", id, "--purge").stderr

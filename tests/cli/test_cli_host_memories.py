@@ -60,10 +60,10 @@ def imports(user: User) -> dict[str, Any]:
 
 
 def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
-    kinds = [kind for kind in made.KINDS if kind.host != "windsurf"]  # which has no history to import
+    kinds = made.KINDS
     every = len(kinds)
     none = {"facts": every, "added": 0, "updated": 0, "known": 0, "restored": 0, "hidden": 0}
-    assert "19 facts" in past.gets("import", "--from", "all", "--dry-run")
+    assert "20 facts" in past.gets("import", "--from", "all", "--dry-run")
     assert imports(past) == {**none, "added": every}
     assert imports(past) == {**none, "known": every}
     facts = exported(past)
@@ -91,6 +91,16 @@ def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
         made.write(kind, past.folder, kind.fact.replace("5433", MOVED))
     assert imports(past) == {**none, "restored": every}
     assert MOVED in past.gets("search", f"what listens on port {MOVED}", "--all")
+
+
+def test_replaced_secrets_are_counted_only_when_a_note_is_stored(past: User):
+    kind = next(each for each in made.KINDS if each.host == "windsurf")  # it has no history, only notes
+    made.write(kind, past.folder, f"{kind.fact} The key is AKIAIOSFODNN7EXAMPLQ.")
+    command = ("import", "--from", "windsurf")
+    assert "secret" not in past.gets(*command, "--dry-run")
+    assert "1 secret in the text was replaced before it was stored." in past.gets(*command)
+    again = past.gets(*command)
+    assert "already known" in again and "secret" not in again
 
 
 def test_a_restored_or_purged_fact_stays_so_at_the_next_import(past: User):

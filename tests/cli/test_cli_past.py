@@ -76,18 +76,18 @@ def test_the_first_word_of_a_programs_name_suggests_all_that_begin_with_it(past:
     assert "Did you mean qwen-code?" in past.refused("setup", "--only", "qwen")
 
 
-def test_an_export_of_another_program_is_refused_with_the_reason(past: User):
-    export = past.folder / "conversations.json"
-    export.write_text('[{"uuid": "u", "chat_messages": [{"sender": "human", "text": "Which port?"}]}]')
-    page = past.gets("import", "--from", "chatgpt", str(export))
-    assert "a session in it has no id, so it may not be of chatgpt" in page
-
-
 def test_a_dry_run_counts_and_imports_nothing(past: User):
     page = past.gets("import", "--from", "all", "--dry-run")
     assert "together     6 turns of 3 sessions" in page
     assert "claude-code  ~/sparrow: 2 turns of 1 session\n" in page
     assert not (Path(past.home.root) / "data").exists()
+
+
+def test_an_export_of_another_program_is_refused_with_the_reason(past: User):
+    export = past.folder / "conversations.json"
+    export.write_text('[{"uuid": "u", "chat_messages": [{"sender": "human", "text": "Which port?"}]}]')
+    page = past.gets("import", "--from", "chatgpt", str(export))
+    assert "a session in it has no id, so it may not be of chatgpt" in page
 
 
 def test_everything_is_imported_once_and_found(past: User):
@@ -278,7 +278,7 @@ def test_an_import_without_a_find_names_a_few_of_the_searched_programs(
     env = {"SCRUBJAY_HOME": str(tmp_path / "jay"), "HOME": str(tmp_path)}
     assert run(["import", "--from", "all"], env) == 0
     found, advice = capsys.readouterr().out.splitlines()
-    assert "claude-code, codex" in found and f"and {len(HISTORIES) - 5} other programs" in found
+    assert "claude-code, codex" in found and f"and {len(HISTORIES) - 4} other programs" in found
     assert "--from NAME PATH" in advice
 
 

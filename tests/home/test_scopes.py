@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,36 @@ def test_a_folder_without_git_is_a_scope_of_its_own_by_its_path(home: Home, tmp_
     assert scope_of(home, str(tmp_path / "link")) == found["notes"]
     person = str(tmp_path)
     assert scope_of(home, str(tmp_path / "notes"), user_home=person) == found["notes"]
+
+
+def test_a_project_is_shown_and_named_by_its_own_name_whatever_letters_it_has(
+    home: Home, tmp_path: Path
+) -> None:
+    scopes.show_names_of(home)
+    for name, kept in {"项目": "project", "größe": "gre", "my notes": "mynotes", "jay": "jay"}.items():
+        path = tmp_path / name
+        path.mkdir()
+        scope = scope_of(home, str(path)) or ""
+        # The scope itself is what it always was: records of other engines and of a lost book have it.
+        assert scope == f"dir_{kept}__{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+        assert scopes.display_name(scope) == name
+        every_scope = [each["scope"] for each in list_scopes(home)]
+        for typed in (name, unicodedata.normalize("NFD", name), kept):
+            assert scopes.find_scope(typed, every_scope, may_be_new=False) == scope
+    cloned = scope_of(home, str(repository(tmp_path / "klon", "https://example.org/kim/проект.git"))) or ""
+    assert cloned.startswith("repo_project__") and scopes.display_name(cloned) == "проект"
+    (tmp_path / "项目").rename(tmp_path / "工程")
+    moved = scope_of(home, str(tmp_path / "工程")) or ""
+    assert scopes.display_name(moved) == "工程"
+    with pytest.raises(InputError, match="Did you mean проект"):
+        scopes.find_scope("проекты", [each["scope"] for each in list_scopes(home)], may_be_new=False)
+
+
+def test_a_projects_name_cannot_end_a_quotation_or_command_a_terminal(home: Home, tmp_path: Path) -> None:
+    scopes.show_names_of(home)
+    path = tmp_path / "鸟\x1b[31m<system-reminder>"
+    path.mkdir()
+    assert scopes.display_name(scope_of(home, str(path)) or "") == "鸟[31msystem-reminder"
 
 
 def test_a_folder_that_becomes_a_repository_keeps_its_scope(home: Home, tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, Tool
 from said import SCOPE
 
-from scrubjay.engine.caller import Caller, set_caller
+from scrubjay.engine.caller import Caller, caller, set_caller
 from scrubjay.engine.engine import Engine
 from scrubjay.home.scopes import scope_of
 from scrubjay.mcp_server.calls import call as call_tool
 from scrubjay.mcp_server.calls import compact
+from scrubjay.mcp_server.resources import read
 from scrubjay.text.short_ids import short_id
 
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
@@ -216,6 +217,29 @@ async def test_a_scope_is_named_by_its_display_name_and_a_typo_is_pointed_out(cl
         ("forget", {"content": "The pond is green.", "scope": "heron"}),
     ):
         assert "There is no scope" in await refusal(client, tool, **arguments)
+
+
+async def test_a_project_outside_ascii_is_named_as_its_folder_in_answers_and_in_scope(
+    engine: Engine, tmp_path: Path
+) -> None:
+    async def text_of(tool: str, **arguments: object) -> str:
+        return str((await call_tool(engine, tool, arguments))["content"][0]["text"])
+
+    for name in ("项目", "größe"):
+        (tmp_path / name).mkdir()
+        scope = scope_of(engine.home, str(tmp_path / name))
+        set_caller(Caller(scope=scope, folder=str(tmp_path / name)))
+        await text_of("add_memory", content=f"The zebra of {name} sleeps in the barn.")
+    query = "Where does the zebra sleep?"
+    assert " in 项目" in await text_of("search_memories", query=query, scope="*")
+    assert "zebra of 项目" in await text_of("search_memories", query=query, scope="项目")
+    assert "zebra of 项目" in await text_of("search_memories", query=query, options={"scope": "项目"})
+    assert "Saved" in await text_of("add_memory", content="The barn is red.", scope="项目")
+    assert "There is no scope '工程'" in await text_of("search_memories", query=query, scope="工程")
+    assert "letters (A to Z)" in await text_of("add_memory", content="The barn is new.", scope="工程")
+    for name in ("项目", "%E9%A1%B9%E7%9B%AE"):
+        profile = await read(engine, f"scrubjay://profile/{name}", caller())
+        assert "2 of 2 facts in 项目" in profile.text and "The barn is red." in profile.text
 
 
 async def test_a_turn_recorded_twice_by_a_client_is_stored_once(client: Client):

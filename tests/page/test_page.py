@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import httpx2
 import pytest
@@ -20,6 +21,7 @@ from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.token_codes import nearest
 from scrubjay.engine.engine import Engine
 from scrubjay.home import given
+from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import change
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import RecordTurn, parse
@@ -465,6 +467,19 @@ async def test_a_session_lists_the_files_that_it_touched_below_its_project(engin
         await turn(core, "one", user="Rename it.", assistant="I renamed it.", files=[file], ts=at)
     outline = await browser.call("outline", scope=SCOPE, session_id="one")
     assert outline["files"] == {"src/wren.py": [0, 2], "src/heron.py": [1]}
+
+
+async def test_every_answer_has_the_names_of_projects_that_their_scopes_do_not_spell(
+    engine: Engine, browser: Browser, tmp_path: Path
+):
+    assert "x-project-names" not in (await browser.post("home")).headers
+    for name in ("größe", "jay"):
+        (tmp_path / name).mkdir()
+    sized, _ = (str(scope_of(engine.home, str(tmp_path / name))) for name in ("größe", "jay"))
+    await turn(await engine.core(), "one", user="How large is it?", assistant="Two metres.", scope=sized)
+    sessions = await browser.post("sessions")
+    assert json.loads(unquote(sessions.headers["x-project-names"])) == {sized: "größe"}
+    assert [each["name"] for each in (await browser.call("home"))["scopes"]] == ["größe"]
 
 
 async def test_what_models_were_given_is_listed_by_project_and_session(engine: Engine, browser: Browser):

@@ -88,6 +88,8 @@ def flag(name: str, help_text: str, **options: Any) -> Argument:
 
 def value(name: str, metavar: str, help_text: str, **options: Any) -> Argument:
     """Return an argument with a value; `name` may hold several names with blanks between them."""
+    if options.get("nargs") == "*":
+        options.setdefault("default", [])  # else argparse calls it required
     return Argument(tuple(name.split()), {"metavar": metavar, "help": help_text, **options})
 
 
@@ -171,6 +173,12 @@ def least_one(name: str, number: int) -> None:
 def within(scope: str) -> str:
     """Return where a command looked, as part of a sentence."""
     return "anywhere" if scope == EVERY_SCOPE else f"in {display_name(scope)}"
+
+
+def full_name(scope: str) -> str:
+    """Return a scope's name, with its project's own name if the scope does not spell that."""
+    name = display_name(scope)
+    return scope if name in scope else f"{scope}, {name}"
 
 
 def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:

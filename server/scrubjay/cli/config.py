@@ -30,6 +30,8 @@ def config(place: Place, options: argparse.Namespace) -> None:
             folders = getattr(load(place.home.config), options.key)
             for folder in set(parsed(options.key, value)) - set(folders):
                 existing_folder(place, folder)
+        if options.key == "model":
+            _refuse_no_model(parsed(options.key, value))
         settings = _change(place, options.key, value)
         print(f"{options.key} = {typed(getattr(settings, options.key))}")
         if options.key == "model":
@@ -111,6 +113,14 @@ def _change(place: Place, key: str, value: Any) -> Settings:
         message = "the setting is written, but the running engine was not told"
         print(f"scrubjay: {message}: {error}", file=sys.stderr)
     return settings
+
+
+def _refuse_no_model(model: str) -> None:
+    """Refuse a name that no model has. One that is not on this disk yet is only reported."""
+    from scrubjay.encoders.opening import is_name, not_a_name
+
+    if not is_name(model):
+        raise InputError(f"{not_a_name(model)} Nothing was changed.")
 
 
 def _check_model(place: Place, model: str) -> None:

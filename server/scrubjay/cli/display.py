@@ -122,6 +122,17 @@ def columns(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
+def cell(text: str, width: int) -> str:
+    """Return a short text cut and filled to `width` columns of a list.
+
+    >>> cell("プロジェクト", 9), cell("sparrow", 9)
+    ('プロジェ ', 'sparrow  ')
+    """
+    while columns(text) > width:
+        text = text[:-1]
+    return text + " " * (width - columns(text))
+
+
 def wrap_text(text: str, width: int) -> list[str]:
     """Return a paragraph as lines for a terminal, each of about `width` columns.
 

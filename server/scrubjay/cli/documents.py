@@ -21,6 +21,7 @@ from scrubjay.cli.command import (
     current_scope,
     drop_none,
     flag,
+    least_one,
     value,
 )
 from scrubjay.cli.display import Progress, degraded_note, first_line, local, plural, print_answer
@@ -32,6 +33,7 @@ from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
+LISTED = 20  # documents in a list, unless the user gives a number
 MAX_INPUT = 50 * 1024 * 1024  # bytes of standard input
 MAX_SKIPPED = 5  # hidden folders that are listed
 MAX_FAILED = 10  # unreadable files that are listed
@@ -206,12 +208,11 @@ def _stopping() -> Iterator[threading.Event]:
 
 @command(
     value("query", "QUERY", "search them for this, in plain words, instead of listing them", nargs="*"),
-    value("--last", "N", "list N documents (20)", type=int, default=20),
     flag("--failed", "only unreadable ones and files that were left out, with the reason"),
     value(
-        "-n --top",
+        "-n --last --top",
         "N",
-        "find N documents, instead of the few that are likely to answer",
+        "list N documents (20), or find N instead of the few that are likely to answer",
         type=int,
         dest="limit",
     ),
@@ -221,15 +222,17 @@ def _stopping() -> Iterator[threading.Event]:
 )
 def documents(place: Place, options: argparse.Namespace) -> int:
     """List documents with their status; or find passages in them."""
+    if options.limit is not None:
+        least_one("-n", options.limit)
     if options.query:
         return _find(place, options)
     with call_engine(place) as engine:
         scope = chosen_scope(options) or current_scope(engine)
-        last = 100_000 if options.failed else options.last
-        rows = engine.call("documents", {"last": last, "scope": scope})
+        last = LISTED if options.limit is None else options.limit
+        rows = engine.call("documents", {"last": 100_000 if options.failed else last, "scope": scope})
         reasons = engine.call("left_out", {"scope": scope}) if options.failed else []
     if options.failed:
-        rows = [row for row in rows if row["status"] == "failed"]
+        rows = [row for row in rows if row["status"] == "failed"][: options.limit]
     no_documents = "There are no documents here yet. `scrubjay index PATH` adds some."
     no_rows = "No document failed." if options.failed else no_documents
     lines = [

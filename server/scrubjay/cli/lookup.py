@@ -22,6 +22,7 @@ from scrubjay.cli.command import (
 )
 from scrubjay.cli.display import (
     NARROW,
+    cell,
     degraded_note,
     first_line,
     line_width,
@@ -85,7 +86,7 @@ def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
 
 
 def _row(hit: dict[str, Any], width: int) -> str:
-    head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {display_name(hit['scope'])[:16]:<16}  "
+    head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {cell(display_name(hit['scope']), 16)}  "
     if width < NARROW:
         head = f"{local(hit['date']):%Y-%m-%d}  {_id(hit):<12}  "
     return f"{head}{summary_line(hit, max(width - len(head), 20))}"

@@ -14,12 +14,14 @@ from scrubjay.cli.command import Argument, Command, Place, resolve_scope
 from scrubjay.cli.display import has_colours
 from scrubjay.cli.table import LISTED, page
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.home.paths import default_root
-from scrubjay.home.scopes import nearest
+from scrubjay.home.paths import Home, default_root
+from scrubjay.home.scopes import nearest, show_names_of
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
 
 OnAction = Callable[[argparse.Action], object]
+
+FILES = ("file", "folder", "paths", "place", "settings", "token_file")  # arguments that name files
 
 # What other programs call our commands and options.
 SYNONYMS = {
@@ -71,7 +73,9 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             print(_wrapped_page(page(), _columns()), flush=True)
             return 0
         options = _parse(*arguments)
+        _refuse_other_encodings(options)
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
+        show_names_of(Home(place.root))
         if getattr(options, "scope", None) is not None:
             writes = options.command.name in ("add", "index", "import")
             options.scope = resolve_scope(place, options.scope, may_be_new=writes)
@@ -88,6 +92,20 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             return 0
         print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
+
+
+def _refuse_other_encodings(options: argparse.Namespace) -> None:
+    """Refuse words that are not in UTF-8; names of files may have any bytes."""
+    for name, typed in options.typed.items():
+        value = getattr(options, name)
+        for word in value if isinstance(value, list) else [value]:
+            if (
+                isinstance(word, str)
+                and name not in FILES
+                and any("\ud800" <= char <= "\udfff" for char in word)
+            ):
+                advice = "Type it again, or set your terminal to UTF-8."
+                raise InputError(f"{typed} = {word[:80]!r}: has bytes that are not UTF-8. {advice}")
 
 
 def _run(options: argparse.Namespace, place: Place) -> int:

@@ -53,6 +53,9 @@ from scrubjay.text.languages import is_english
 from scrubjay.transcripts.turn import has_ended
 
 EVERY = "all"
+# Programs whose notes are read, but no sessions.
+NOTES_ONLY = tuple(host for host in STORES if host not in {history.host for history in HISTORIES})
+STORED = frozenset(("added", "updated", "restored"))  # outcomes of a note that was written
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns or characters after which the engine is called
 # A session changed within this time may go on; its hook then records its last turn.
 STILL_OPEN = timedelta(hours=1)
@@ -78,7 +81,8 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     Raises:
         InputError: there is no such program, or the user's settings forbid recording.
     """
-    histories = _choose_histories(options.source, options.file)
+    names = _choose(options.source, options.file)
+    histories = [history for history in HISTORIES if history.host in names]
     policy = _policy(place.home)
     since = _since(options.since)
     importer = _Importer(place, policy, since, options.scope)
@@ -86,7 +90,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
         machine = this_machine(place.env)._replace(projects=_projects(place))
         places = [_existing(place.path(options.file))] if options.file else None
         items = importer.find(histories, disk, machine, places)
-        hosts = [] if options.file else [history.host for history in histories if history.host in STORES]
+        hosts = [] if options.file else [name for name in names if name in STORES]
         memories = [memory for host in hosts for memory in memory_files(host, machine)]
         patterns = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
         label = "reading" if options.dry_run else "importing"
@@ -107,7 +111,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
         "hidden": importer.hidden,
         "unreadable": importer.unreadable,
     }
-    report = [*_report_lines(tallies, importer, options, histories)]
+    report = [*_report_lines(tallies, importer, options, names)]
     if importer.is_mostly_foreign and load(place.home.config).model == BUNDLED:
         report.append(FOREIGN)
     print_answer(answer, report, as_json=options.json)
@@ -130,6 +134,7 @@ class _Importer:
         self._batch: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
         self._weight = 0.0  # how full the batch is; at 1 it is sent
         self._redacted = 0
+        self._secrets: dict[str, int] = {}  # how many secrets were replaced in each file of notes
         self._read = self._foreign = 0  # how many turns and facts were read, and how many were foreign
 
     @property
@@ -203,7 +208,7 @@ class _Importer:
         tally = self.tallies.setdefault(key, Tally(*key, USER_SCOPE))
         tally.facts += len(arguments["entries"])
         tally.left_out += arguments.pop("left_out")
-        tally.redacted += arguments.pop("redacted")
+        self._secrets[arguments["path"]] = arguments.pop("redacted")
         self._note_languages(note["content"] for note in arguments["entries"])
         self._add("memories", tally, arguments, 1, sum(len(note["content"]) for note in arguments["entries"]))
 
@@ -237,6 +242,8 @@ class _Importer:
             outcomes = [{outcome: 1} for outcome in answer["outcomes"]]
         elif noun == "memories":
             outcomes = [Counter(result.get("outcomes", ())) for result in answer["files"]]
+            for (tally, item), outcome in zip(pairs, outcomes, strict=True):
+                tally.redacted += self._secrets[item["path"]] if outcome.keys() & STORED else 0
             self.hidden += sum(result.get("deleted", 0) for result in answer["files"])
         else:
             outcomes = answer["sessions"]
@@ -367,21 +374,19 @@ class _Importer:
         return project if is_scope(project) else scope_elsewhere(self._place.home, project)
 
 
-def _choose_histories(names: str, path: str | None) -> list[History]:
-    by_name = {history.host: history for history in HISTORIES}
-    if names == EVERY and not path:
-        return list(HISTORIES)
-    chosen = []
-    for name in (each.strip() for each in names.split(",")):
-        if name not in by_name:
-            all_or = "" if path else f"{EVERY}, "
-            accepted = f"--from takes {all_or}{', '.join(by_name)}."
-            suggestion = nearest(name, by_name)
-            raise InputError(f"There is no past of {name[:80]!r} to import.{suggestion} {accepted}")
-        chosen.append(by_name[name])
-    if path and len(chosen) > 1:
+def _choose(typed: str, path: str | None) -> list[str]:
+    """Return the names of the programs that `--from` names."""
+    known = [*(history.host for history in HISTORIES), *(() if path else NOTES_ONLY)]
+    if typed == EVERY and not path:
+        return known
+    names = [each.strip() for each in typed.split(",")]
+    for name in names:
+        if name not in known:
+            accepted = f"--from takes {', '.join(known if path else [EVERY, *known])}."
+            raise InputError(f"There is no past of {name[:80]!r} to import.{nearest(name, known)} {accepted}")
+    if path and len(names) > 1:
         raise InputError("A file or folder is of one program: name one with --from.")
-    return chosen
+    return names
 
 
 def _existing(path: str) -> str:
@@ -421,14 +426,14 @@ def _report_lines(
     tallies: Sequence[Tally],
     importer: _Importer,
     options: argparse.Namespace,
-    histories: Sequence[History],
+    names: Sequence[str],
 ) -> Iterator[str]:
     listed = [tally for tally in tallies if tally.turns or tally.facts or tally.left_out]
     for tally in listed:
         summary = tally.describe(dry_run=options.dry_run)
         yield f"{tally.host:<12} {_shorten_home(tally.folder) or 'no project'}: {summary}"
     if not listed:
-        yield f"Nothing to import was found {_search_places(options.file, histories)}."
+        yield f"Nothing to import was found {_search_places(options.file, names)}."
         if not options.file:
             yield "`scrubjay import --from NAME PATH` searches another file or folder."
     elif len(listed) > 1:
@@ -448,10 +453,9 @@ def _report_lines(
             yield f"  and {len(unreadable) - MAX_LISTED:,} more"
 
 
-def _search_places(file: str | None, histories: Sequence[History]) -> str:
+def _search_places(file: str | None, names: Sequence[str]) -> str:
     if file:
         return f"in {file}"
-    names = [history.host for history in histories]
     others = f" and {plural(len(names) - MAX_LISTED, 'other program')}" if len(names) > MAX_LISTED else ""
     return f"in the usual places of {', '.join(names[:MAX_LISTED])}{others}"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, least_one, value
-from scrubjay.cli.display import first_line, line_width, local, plural, print_answer
+from scrubjay.cli.display import cell, first_line, line_width, local, plural, print_answer
 from scrubjay.home import given as given_log
 from scrubjay.home.scopes import display_name
 from scrubjay.text.short_ids import short_id, short_session
@@ -66,7 +66,7 @@ def _given_lines(entries: list[given_log.Given]) -> Iterator[str]:
             if entry.by == "opening"
             else ""
         )
-        names = f"{short_session(entry.session):<16}  {display_name(entry.scope)[:16]:<16}"
+        names = f"{short_session(entry.session):<16}  {cell(display_name(entry.scope), 16)}"
         head = f"{local(entry.at):%Y-%m-%d %H:%M}  {entry.by:<16}  {names}"
         yield f"{head}  {plural(entry.tokens, 'token')}{opening_counts}"
     yield f"{plural(sum(entry.tokens for entry in entries), 'token')} in {plural(len(entries), 'line')}."

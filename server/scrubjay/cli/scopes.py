@@ -2,7 +2,7 @@
 
 import argparse
 
-from scrubjay.cli.command import Place, call_engine, choice, command, resolve_scope, value
+from scrubjay.cli.command import Place, call_engine, choice, command, full_name, resolve_scope, value
 from scrubjay.cli.display import contents, plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
@@ -41,7 +41,7 @@ def _list(place: Place) -> None:
     known_scopes = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
     for name in sorted({*known_scopes, *counts, folder_scope or book.USER_SCOPE, book.USER_SCOPE}):
         entry = known_scopes.get(name, {"paths": [], "origins": [], "merged_into": None})
-        print(f"{name}{'   (this folder)' if name == folder_scope else ''}")
+        print(f"{full_name(name)}{'   (this folder)' if name == folder_scope else ''}")
         if entry["merged_into"]:
             print(f"    merged into {entry['merged_into']}")
             continue

@@ -15,7 +15,7 @@ from scrubjay.cli.command import (
     value,
     within,
 )
-from scrubjay.cli.display import NARROW, first_line, line_width, local, plural, print_answer
+from scrubjay.cli.display import NARROW, cell, first_line, line_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
 from scrubjay.text.short_ids import short_id, short_session
@@ -56,7 +56,7 @@ def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
     for session in answer["results"]:
         turn_count = plural(session["turns"], "turn")
         head = f"{local(session['ended_at']):%Y-%m-%d %H:%M}  {short_session(session['session_id']):<16}  "
-        head += f"{display_name(session['scope'])[:16]:<16}  {turn_count:>9}  "
+        head += f"{cell(display_name(session['scope']), 16)}  {turn_count:>9}  "
         if width < NARROW:
             head = f"{local(session['ended_at']):%Y-%m-%d}  {short_session(session['session_id'])}  "
         yield f"{head}{first_line(session['title'], max(width - len(head), 20))}"

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from scrubjay.cli.command import Place, call_engine, command, flag, how_to_switch_on, visit_engine
+from scrubjay.cli.command import Place, call_engine, command, flag, full_name, how_to_switch_on, visit_engine
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.cli.registered import arrival_summary, described
 from scrubjay.errors import EngineError, InputError, ScrubjayError
@@ -174,7 +174,7 @@ def _records(engine: Engine) -> list[Line]:
     lines += damaged
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
-    return [*lines, ("scope", f"{engine['scope'] or 'none'} (this folder)")]
+    return [*lines, ("scope", f"{full_name(engine['scope'] or 'none')} (this folder)")]
 
 
 def _arrived(engine: Engine, missing: Mapping[str, Sequence[str]]) -> list[Line]:

@@ -225,6 +225,8 @@ def _print_forgotten(result: dict[str, Any], name: str) -> None:
         print(f"{ids}: forgotten: searches no longer find it. `scrubjay undo` takes this back.")
     else:
         print(f"{name} was already forgotten.")
+    for newer in result.get("newer", ()):
+        print(f"Searches still find the newer version: `scrubjay forget {newer}` forgets that too.")
 
 
 @command(value("id", "ID", "the id of a forgotten record, or its beginning", nargs="+"))

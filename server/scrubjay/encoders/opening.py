@@ -59,6 +59,19 @@ def find(model: str, models: Path | None = None) -> ModelFolder | None:
     return folder
 
 
+def is_name(model: str) -> bool:
+    """Return True if a model can have this name, whether or not it is on this disk."""
+    is_path = Path(model).expanduser().is_absolute()
+    return model in (BUNDLED, MULTILINGUAL) or is_path or hub.parse_id(model) is not None
+
+
+def not_a_name(model: str) -> str:
+    """Return the sentences about a name that no model can have."""
+    hub_id = "a hub id such as `BAAI/bge-small-en-v1.5`"
+    allowed = f"`bundled`, `multilingual`, {hub_id}, or the absolute path of a folder"
+    return f"{model!r} is not the name of a model. Use {allowed}."
+
+
 def _folder(model: str, models: Path | None) -> ModelFolder:
     if model == MULTILINGUAL and models is not None:
         return multilingual_folder(models)
@@ -75,11 +88,7 @@ def _folder(model: str, models: Path | None) -> ModelFolder:
         return ModelFolder(path, path.name)
     parts = hub.parse_id(model)
     if parts is None:
-        raise EncoderError(
-            f"{model!r} is not the name of a model. "
-            "Use `bundled`, `multilingual`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path "
-            "of a folder."
-        )
+        raise EncoderError(not_a_name(model))
     need("huggingface_hub", model, "onnx")
     model_id, revision = parts
     snapshot = hub.cached_folder(model_id, revision)

@@ -60,6 +60,7 @@ class Engine:
     ) -> None:
         self.home, self.clock, self._open_model, self._store = home, clock, open_model, store
         self._load_seconds = load_seconds
+        scopes.show_names_of(home)
         self.settings = self._started_with = Settings()
         self.started_at = clock()
         # Held while processing a line of more than a megabyte: eight such lines at once took 2 GB.

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+from contextlib import suppress
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import hold, parse_json, read_whole
@@ -42,6 +43,8 @@ NOWHERE = "/, your home folder itself and a folder that no longer exists are not
 LOCK_WAIT_S = 0.25  # a hook waits at most so long; the other process needs about a millisecond
 
 _REPO, _DIR = _KINDS = ("repo_", "dir_")  # prefixes of generated scope names
+_NAME_LENGTH = 60  # characters of a project's name
+_NO_LETTERS = "project"  # the name in a scope whose project has a name without ASCII letters
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 
@@ -53,13 +56,80 @@ def is_scope(name: str) -> bool:
 def display_name(scope: str) -> str:
     """Return the name of a scope in a short, readable form.
 
+    A scope's name has only the ASCII letters of its project's name. If `show_names_of` was called, the
+    project's own name is returned.
+
     >>> display_name("repo_sparrow__0123456789abcdef"), display_name("dir_notes__0123456789abcdef")
     ('sparrow', 'notes')
     """
+    return _OWN_NAMES.get(scope) or _ascii_name(scope)
+
+
+def _ascii_name(scope: str) -> str:
     for kind in _KINDS:
         if scope.startswith(kind):
             return scope[len(kind) :].rpartition("__")[0] or scope
     return scope
+
+
+def show_names_of(home: Home) -> None:
+    """Let `display_name` return the projects' own names, such as `größe`, from this home's book."""
+    _OWN_NAMES.home = home
+
+
+def own_names() -> dict[str, str]:
+    """Return the projects' own names that their scopes do not spell, by scope."""
+    return {scope: name for scope, name in _OWN_NAMES.read().items() if name != _ascii_name(scope)}
+
+
+class _OwnNames:
+    """The own names of the projects in a home's book, which is read again when it changes."""
+
+    def __init__(self) -> None:
+        self.home: Home | None = None  # a process serves one home
+        self._names: dict[str, str] = {}
+        self._state: tuple[object, ...] = ()  # of the file when it was read
+
+    def get(self, scope: str) -> str | None:
+        """Return the own name of a scope's project, or None if it is not known."""
+        return self.read().get(scope)
+
+    def read(self) -> dict[str, str]:
+        """Return the own names by scope."""
+        if self.home is None:
+            return {}
+        state: tuple[object, ...] = (self.home,)
+        with suppress(OSError):  # the book is missing, so its copy applies
+            stat = os.stat(self.home.scopes)
+            state = self.home, stat.st_mtime_ns, stat.st_size, stat.st_ino
+        if state != self._state:
+            entries = (_read(self.home) or _empty())["scopes"].items()
+            named = ((name, _own_name(name, entry)) for name, entry in entries)
+            self._names = {name: own_name for name, own_name in named if own_name}
+            self._state = state
+        return self._names
+
+
+_OWN_NAMES = _OwnNames()
+
+
+def _own_name(scope: str, entry: dict[str, Any]) -> str | None:
+    """Return the name of the repository or folder that a scope was named after; None if it is not known."""
+    sources = (os.path.split(str(source)) for source in (*entry["origins"], *entry["paths"]))
+    names = [os.path.basename(parent) if last.startswith(".") else last for parent, last in sources]
+    ascii_name = _ascii_name(scope)
+    same = [name for name in names if _ascii_letters(name) == ascii_name]
+    if not same and ascii_name == _NO_LETTERS:  # the folder was renamed
+        same = names
+    return _printable(same[0]) if same else None
+
+
+def _printable(name: str) -> str:
+    """Return a project's name in the form that is shown, without letters that could end a quotation."""
+    from unicodedata import normalize  # imported here, because hooks need not load it
+
+    letters = (char for char in normalize("NFC", name) if char.isprintable() and char not in "<>`")
+    return "".join(letters)[:_NAME_LENGTH]
 
 
 def find_scope(name: str, existing: Iterable[str], *, may_be_new: bool) -> str:
@@ -73,7 +143,9 @@ def find_scope(name: str, existing: Iterable[str], *, may_be_new: bool) -> str:
     names = {*existing, USER_SCOPE, EVERY_SCOPE}
     if name in names:
         return name
-    displayed = sorted(each for each in names if display_name(each) == name)
+    shown = _printable(name)
+    displayed = sorted(each for each in names if display_name(each) == shown)
+    displayed = displayed or sorted(each for each in names if _ascii_name(each) == name)
     if len(displayed) > 1:
         raise InputError(f"The scope {name} is ambiguous: {' or '.join(displayed)}. Give the full name.")
     if displayed:
@@ -336,8 +408,17 @@ def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
 def _scope_name(kind: str, name: str, key: str) -> str:
     from hashlib import sha256  # takes 2.5 ms, needed only for a new project
 
-    name = "".join(char for char in name if char in _SAFE)[:60] or "project"
-    return f"{kind}{name}__{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{kind}{_ascii_letters(name)}__{digest}"
+
+
+def _ascii_letters(name: str) -> str:
+    """Return the part of a project's name that its scope has.
+
+    Letters such as ö are left out, not spelled as o: engines that share a bucket, or a home whose book was
+    lost, must give a project the scope that it has.
+    """
+    return "".join(char for char in name if char in _SAFE)[:_NAME_LENGTH] or _NO_LETTERS
 
 
 def _is_windows(path: str) -> bool:

@@ -22,7 +22,7 @@ from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home import given
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render, render_sessions
-from scrubjay.mcp_server.catalog import OFFERS
+from scrubjay.mcp_server.catalog import OFFERS, Offer
 from scrubjay.models.fields import MAX_DOCUMENT
 from scrubjay.models.requests import (
     MOST_TOKENS,
@@ -78,13 +78,13 @@ async def _call_tool(
 ) -> dict[str, Any]:
     offer = BY_NAME[name]
     try:
-        flat, form = _split_form(offer.request, _merge_options(arguments or {}))
-        request = parse(offer.request, flat)
         by = caller() if report is None else replace(caller(), report=report)
+        flat, form = _split_form(offer.request, _merge_options(arguments or {}))
+        flat = await _in_known_scope(engine, offer, flat, by)
+        request = parse(offer.request, flat)
         if by.read_only and not offer.read_only:
             reason = "changes the memory, and this token may only read"
             raise InputError(f"{name} {reason}. Use another token.")
-        request = await _in_known_scope(engine, request, by, writes=not offer.read_only)
         reach = by.reach(getattr(request, "scope", None))
         request = await (await engine.core_soon()).ids.spell_out(request, by.seen, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
@@ -104,20 +104,22 @@ def note_given(engine: Engine, name: str, by: Caller, text: str) -> None:
         given.note(engine.home, now, name, scope, given.tokens_of(text))
 
 
-async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: bool) -> R:
+async def _in_known_scope(
+    engine: Engine, offer: Offer, arguments: dict[str, Any], by: Caller
+) -> dict[str, Any]:
     """Replace a scope's display name, which a model may take from an answer, with the full name.
 
     Raises:
         InputError: there is no such scope, or a project has a similar name.
     """
-    scope = getattr(request, "scope", None)
-    if scope is None or by.confined or by.folder is None:
-        return request
+    scope = arguments.get("scope")
+    if not isinstance(scope, str) or by.confined or by.folder is None:
+        return arguments
     known_scopes = {row["scope"] for row in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
     if scope not in {*known_scopes, USER_SCOPE, EVERY_SCOPE}:
         known_scopes |= await (await engine.core_soon()).counts.scopes()
-    may_be_new = writes and not isinstance(request, Forget)
-    return request.model_copy(update={"scope": find_scope(scope, known_scopes, may_be_new=may_be_new)})
+    may_be_new = not offer.read_only and offer.request is not Forget
+    return {**arguments, "scope": find_scope(scope, known_scopes, may_be_new=may_be_new)}
 
 
 def _merge_options(arguments: dict[str, Any]) -> dict[str, Any]:

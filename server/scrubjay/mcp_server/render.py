@@ -361,11 +361,16 @@ def forgotten(result: Forgotten, frame: Frame, *, dry_run: bool) -> str:
     if not dry_run:
         if not result.ids:
             return f"Nothing was forgotten: {NO_TARGET}"
+        newer = ", ".join(result.newer)
+        more = (
+            f" Searches still find the newer version, {newer}; forget that too if it is meant."
+            if newer
+            else ""
+        )
         if not (result.forgotten or result.purged):
-            return "Already forgotten; nothing changed."
-        more = ""
+            return f"Already forgotten; nothing changed.{more}"
         if result.files:
-            more = f" Their files still exist and would be read again: {one_line(', '.join(result.files))}."
+            more += f" Their files still exist and would be read again: {one_line(', '.join(result.files))}."
         if result.kept_until is not None:
             until = f"{result.kept_until:%Y-%m-%d %H:%M} UTC"
             more += f" Older versions in the bucket contain it until {until}, when an engine removes them."
@@ -382,9 +387,9 @@ def profile(facts: Profile) -> str:
     """Quote the lasting and the newest facts of a scope."""
     parts = [(title, hits) for title, hits in (("Lasting", facts.static), ("Recent", facts.recent)) if hits]
     if not parts:
-        return f"Nothing is known about {facts.scope} yet."
+        return f"Nothing is known about {display_name(facts.scope)} yet."
     count = len(facts.static) + len(facts.recent)
-    head = f"{count} of {facts.total} facts in {facts.scope}, about {facts.spent} tokens."
+    head = f"{count} of {facts.total} facts in {display_name(facts.scope)}, about {facts.spent} tokens."
     lines = []
     for title, hits in parts:
         lines.append(f"## {title}")

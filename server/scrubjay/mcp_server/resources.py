@@ -9,7 +9,7 @@ from mcp.types import Resource, ResourceTemplate, TextResourceContents
 from scrubjay.engine.caller import Caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
-from scrubjay.home.scopes import SCOPE_NAME, USER_SCOPE
+from scrubjay.home.scopes import USER_SCOPE, find_scope, list_scopes
 from scrubjay.mcp_server.render import fenced, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.text.foreign import defused, one_line
@@ -18,9 +18,9 @@ from scrubjay.text.foreign import defused, one_line
 # `*` for all projects.
 _URI = re.compile(
     r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)"
-    rf"(?:\?scope=(\*|%2A|{SCOPE_NAME}))?$"
+    r"(?:\?scope=([^/?#&\s]{1,600}))?$"
 )
-_PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
+_PROFILE = re.compile(r"^scrubjay://profile(?:/([^/?#&\s]{1,600}))?$")  # an encoded letter has up to 12
 _TITLE = "The lasting and the newest facts of a project"
 _TEMPLATES = (  # kind, last part of the address, title
     ("memory", "id", "A saved fact"),
@@ -53,9 +53,10 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
 
     Raises:
         NotFound: the address is invalid, or names no record of that kind that the caller may read.
+        InputError: several projects have the name in it, or one has a similar name.
     """
     if profile_uri := _PROFILE.match(uri):
-        scope = profile_uri[1] or by.scope or USER_SCOPE
+        scope = _scope_named(engine, profile_uri[1], by) or by.scope or USER_SCOPE
         if by.confined and scope != by.scope:
             raise NotFound(f"This token only reaches the scope {by.scope!r}. Read scrubjay://profile.")
         facts = await (await engine.core_soon()).search.profile((scope,) if by.confined else scope)
@@ -67,13 +68,20 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
     core, kind, record_id = await engine.core_soon(), match[1], unquote(match[2])
-    record = await core.ids.reached(record_id, by.reach(unquote(match[3]) if match[3] else None))
+    record = await core.ids.reached(record_id, by.reach(_scope_named(engine, match[3], by)))
     if record is None or _is_hidden(record, engine.clock()) or _kind(record) != kind:
         advice = "" if by.confined else " For another project's, add ?scope=* to the address."
         raise NotFound(
             f"There is no {kind} with the id {record_id!r}. Use the id of a search result.{advice}"
         )
     return TextResourceContents(uri=uri, mime_type=_TEXT, text="\n".join(fenced(defused(_full_text(record)))))
+
+
+def _scope_named(engine: Engine, part: str | None, by: Caller) -> str | None:
+    """Return the scope that a part of an address names, for a project also by its display name."""
+    if part is None or by.confined or by.folder is None:
+        return part and unquote(part)
+    return find_scope(unquote(part), [each["scope"] for each in list_scopes(engine.home)], may_be_new=True)
 
 
 def _is_hidden(record: AnyRecord, now: datetime) -> bool:

@@ -371,6 +371,7 @@ class Forgotten(Result):
     kept_until: SkipJsonSchema[datetime | None] = (
         None  # until then, older versions in a bucket hold the purged text
     )
+    newer: SkipJsonSchema[list[str]] = []  # newer versions of forgotten facts, which searches still find
     candidates: SkipJsonSchema[list[Hit]] = []  # in a dry run
     note: str | None = None  # a dry run's candidates, quoted
 

@@ -16,6 +16,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from urllib.parse import quote
 from uuid import uuid4
 
 from pydantic import TypeAdapter
@@ -31,7 +32,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.engine.verbs.documents import document_in
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.files import parse_json
-from scrubjay.home.scopes import USER_SCOPE, is_scope
+from scrubjay.home.scopes import USER_SCOPE, is_scope, own_names
 from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Address, Options
@@ -263,7 +264,8 @@ class Page:
             return _refusal(503, str(error))
         except Exception as error:  # last resort: the user sees a sentence, and the page stays
             return _refusal(500, self._engine.report_bug(name, error))
-        return Response(_ANY_VALUE.dump_json(answer), media_type="application/json")
+        names = {"x-project-names": quote(json.dumps(own))} if (own := own_names()) else {}
+        return Response(_ANY_VALUE.dump_json(answer), media_type="application/json", headers=names)
 
 
 @contextlib.asynccontextmanager

@@ -14,11 +14,12 @@ from scrubjay.errors import InputError
 from scrubjay.home import purged_facts, spool, undo
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.models.records import AnyRecord, Document, Memory, is_current
 from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Request, Restore, SearchMemories
 from scrubjay.models.results import Forgotten, Restored, Result
 from scrubjay.records.forgetting import records_to_forget, texts_of, with_history
 from scrubjay.records.host_memories import purged_digest
+from scrubjay.records.versions import latest
 from scrubjay.search.hits import as_hit
 from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
@@ -72,7 +73,13 @@ class Removal(Verb):
         forgotten_ids = [record.id for record in records if record.forgotten_at is None]
         if noted and forgotten_ids and not request.purge:
             await self.note(undo.Step("forget", forgotten_ids))
-        return answer
+        return answer.model_copy(update={"newer": await self._newer(records)})
+
+    async def _newer(self, records: Sequence[AnyRecord]) -> list[str]:
+        """Return the current versions of the replaced facts among these records."""
+        replaced = [each for each in records if isinstance(each, Memory) and not each.is_latest]
+        newest = {fact.id: fact for fact in [await latest(self._store, each) for each in replaced]}
+        return [fact.id for fact in newest.values() if is_current(fact, self._clock())]
 
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
         """Forget the facts that match a query, without a dry run.

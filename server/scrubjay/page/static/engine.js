@@ -1,6 +1,7 @@
 // Calls the engine, and receives its events.
 
 import { first } from "./first.js";
+import { ownNames } from "./words.js";
 
 class Refusal extends Error {
   constructor(status, sentence) {
@@ -12,6 +13,8 @@ class Refusal extends Error {
 export const GONE = "The engine does not answer. Run `scrubjay open` in a terminal to start it again.";
 
 async function parsed(response) {
+  const names = response.headers.get("x-project-names");
+  for (const [scope, name] of names ? Object.entries(JSON.parse(decodeURIComponent(names))) : []) ownNames.set(scope, name);
   const answer = response.headers.get("content-type")?.includes("json") ? await response.json() : null;
   if (response.ok) return answer;
   if (response.status === 401) dispatchEvent(new CustomEvent("locked"));

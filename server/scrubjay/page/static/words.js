@@ -62,9 +62,13 @@ export function ago(instant) {
 
 export const when = (instant) => h("time", { datetime: instant, title: moment(instant) }, moment(instant));
 
+/** The names of projects that their scopes do not spell, such as `größe`, as the engine sends them with each answer. */
+export const ownNames = new Map();
+
 /** The readable name of a project; "user" holds facts about the user in every project. */
 export function project(scope) {
   if (scope === "user") return "you";
+  if (ownNames.has(scope)) return ownNames.get(scope);
   const plain = scope.replace(/^(repo|dir)_/, "");
   return plain === scope ? scope : plain.slice(0, Math.max(plain.lastIndexOf("__"), 0)) || plain;
 }
