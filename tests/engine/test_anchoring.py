@@ -163,7 +163,7 @@ async def test_a_hint_says_that_its_code_has_changed_and_none_is_about_code_that
         said = (
             f"I looked. Never edit {name} by hand, it is generated. Run `make all` by hand, never `make one`."
         )
-        await turn(core, name, scope=scope, user="What is that?", assistant=said)
+        await turn(core, name, scope=scope, user="Look at the generator", assistant=said)
     await noted(core)
     repo.commit({"b.py": A.replace("2", "3")})
     repo.git("rm", "--quiet", "c.py")

@@ -75,13 +75,13 @@ async def prepared(
 ) -> dict[str, Any]:
     """Return a project's hints and known errors in the form in which they are written to a file.
 
-    Hints whose sentence is in `opening` are left out. `mark` returns the mark of each hint. A hint whose code
+    Hints whose sentence is in `opening`, also as a title without a full stop, are left out. `mark` returns the mark of each hint. A hint whose code
     is gone is left out too; any other mark is added to the hint's text.
     """
     in_scope = conditions.equal("scope", scope)
     turns = await store.newest(Turn, conditions.both(in_scope, conditions.current(Turn, now)), RECORDS)
     facts = await store.newest(Memory, conditions.both(in_scope, conditions.current(Memory, now)), RECORDS)
-    chosen = [hint for hint in hints([*facts, *turns]) if hint.sentence not in opening][:MOST]
+    chosen = [hint for hint in hints([*facts, *turns]) if hint.sentence.rstrip(".") not in opening][:MOST]
     if mark is not None:
         chosen = _marked(zip(chosen, await mark(chosen), strict=True))
     return {
