@@ -75,8 +75,9 @@ async def prepared(
 ) -> dict[str, Any]:
     """Return a project's hints and known errors in the form in which they are written to a file.
 
-    Hints whose sentence is in `opening`, also as a title without a full stop, are left out. `mark` returns the mark of each hint. A hint whose code
-    is gone is left out too; any other mark is added to the hint's text.
+    Hints whose sentence is in `opening`, also as a title without a full stop, are left out. `mark` returns
+    the mark of each hint. A hint whose code is gone is left out too; any other mark is added to the hint's
+    text.
     """
     in_scope = conditions.equal("scope", scope)
     turns = await store.newest(Turn, conditions.both(in_scope, conditions.current(Turn, now)), RECORDS)
