@@ -160,7 +160,7 @@ def current_scope(engine: EngineClient) -> str:
     return scope or USER_SCOPE
 
 
-def least_one(name: str, number: int) -> None:
+def refuse_below_one(name: str, number: int) -> None:
     """Refuse an option's number below 1.
 
     Raises:

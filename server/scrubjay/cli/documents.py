@@ -21,7 +21,7 @@ from scrubjay.cli.command import (
     current_scope,
     drop_none,
     flag,
-    least_one,
+    refuse_below_one,
     value,
 )
 from scrubjay.cli.display import Progress, degraded_note, first_line, local, plural, print_answer
@@ -223,7 +223,7 @@ def _stopping() -> Iterator[threading.Event]:
 def documents(place: Place, options: argparse.Namespace) -> int:
     """List documents with their status; or find passages in them."""
     if options.limit is not None:
-        least_one("-n", options.limit)
+        refuse_below_one("-n", options.limit)
     if options.query:
         return _find(place, options)
     with call_engine(place) as engine:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, least_one, value
+from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, refuse_below_one, value
 from scrubjay.cli.display import cell, first_line, line_width, local, plural, print_answer
 from scrubjay.home import given as given_log
 from scrubjay.home.scopes import display_name
@@ -22,7 +22,7 @@ PIPED_WIDTH = 200  # characters of a line outside a terminal
 )
 def review(place: Place, options: argparse.Namespace) -> None:
     """List the facts that an assistant's model distilled, or take them back."""
-    least_one("runs", options.runs)
+    refuse_below_one("runs", options.runs)
     with call_engine(place) as engine:
         params = drop_none(scope=options.scope, undo=options.undo or None, ids=options.id or None)
         facts = engine.call("review", params)
@@ -51,7 +51,7 @@ def _fact_lines(facts: list[dict[str, Any]], *, undone: bool) -> Iterator[str]:
 @command(value("--last", "N", "how many (20)", type=int, default=20), JSON)
 def given_(place: Place, options: argparse.Namespace) -> None:
     """List what models were given: when, in which session, by what, how many tokens."""
-    least_one("last", options.last)
+    refuse_below_one("last", options.last)
     entries = given_log.read(place.home)[-options.last :]
     print_answer([entry._asdict() for entry in entries], _given_lines(entries), as_json=options.json)
 

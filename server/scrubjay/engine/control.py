@@ -102,9 +102,9 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
             else:
                 work = _result(engine, name, call)
                 if name in _INTERRUPTIBLE:
-                    work = _unless(connection.ended(), work)
+                    work = _unless_left(connection.ended(), work)
                 elif name == "reindex":  # it goes on without its client, and after a restart
-                    work = _unless(connection.deserted(), work)
+                    work = _unless_left(connection.abandoned(), work)
                 answer = {"result": await work}
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
@@ -394,7 +394,7 @@ class _ClientLeft(Exception):
     """The client disconnected before its answer was ready."""
 
 
-async def _unless(departs: Awaitable[None], work: Awaitable[Any]) -> Any:
+async def _unless_left(departs: Awaitable[None], work: Awaitable[Any]) -> Any:
     """Return the result of the work; cancel it when the client departs, as an interrupted command does."""
     task, departure = asyncio.ensure_future(work), asyncio.ensure_future(departs)
     try:

@@ -26,7 +26,7 @@ def without_gaps(data: bytes) -> tuple[bytes, set[str]]:
         with zipfile.ZipFile(output := io.BytesIO(), "w") as new:
             for name in archive.namelist():
                 part = archive.read(name)
-                new.writestr(name, _moved_together(part) if name in sparse else part)
+                new.writestr(name, _compacted(part) if name in sparse else part)
     return output.getvalue(), sparse
 
 
@@ -37,7 +37,7 @@ def _is_sparse(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
     return places > _MOST_PLACES and part.file_size <= min(_LARGEST, places * _LEAST_BYTES)
 
 
-def _moved_together(sheet: bytes) -> bytes:
+def _compacted(sheet: bytes) -> bytes:
     cells = [match for match in _CELL.finditer(sheet) if not match[4].endswith(b"/>")]
     columns = {name: at for at, name in enumerate(sorted({cell[2] for cell in cells}, key=column_number), 1)}
     rows = {row: at for at, row in enumerate(sorted({int(cell[3]) for cell in cells}), 1)}

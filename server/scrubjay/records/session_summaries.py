@@ -88,10 +88,10 @@ def open_points(turns: Sequence[Turn], after: Iterable[Turn]) -> tuple[str, ...]
 
 
 def _exchanges(turns: Sequence[Turn]) -> list[Exchange]:
-    return [exchange_of(turn) for turn in turns if _counts(turn)]
+    return [exchange_of(turn) for turn in turns if _is_summarised(turn)]
 
 
-def _counts(turn: Turn) -> bool:
+def _is_summarised(turn: Turn) -> bool:
     """Return True if a turn is neither forgotten nor one of Scrubjay's own commands."""
     return turn.forgotten_at is None and not is_own_command(turn)
 
@@ -199,7 +199,7 @@ def brief(content: str, room: int) -> str:
 
 def _covered(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns that a summary covers: those with a text, except Scrubjay's own commands."""
-    return [turn for turn in turns if _counts(turn) and (turn.user or turn.assistant)]
+    return [turn for turn in turns if _is_summarised(turn) and (turn.user or turn.assistant)]
 
 
 def _create(summary_id: str, turns: Sequence[Turn], now: datetime) -> Memory | None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 
-from scrubjay.text.said_times import in_english
 from scrubjay.text.terms import NUMBER_WORDS, STOP
+from scrubjay.text.time_phrases import in_english
 
 DAY = timedelta(days=1)
 # Events are often told the next day or some days later; allowing for that gains 1.5 to 2 points on LoCoMo.

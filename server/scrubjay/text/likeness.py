@@ -139,11 +139,11 @@ def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
         return False
     share = _share(pair)
     if cosine is None:
-        return are_rivals or share >= SAME_MATTER_BY_WORDS or _are_in_one_place(pair)
+        return are_rivals or share >= SAME_MATTER_BY_WORDS or _differ_in_one_place(pair)
     return are_rivals or share + cosine >= SAME_MATTER
 
 
-def _are_in_one_place(pair: _Pair) -> bool:
+def _differ_in_one_place(pair: _Pair) -> bool:
     """Return True if facts with the same beginning differ in one name, or after the same preposition.
 
     Of a fact with two words, such as "Standup is at 9:30", the other one shares too few to be known by them.

@@ -49,7 +49,7 @@ def begins_list(line: str, is_end: bool) -> bool:
     return bool(_HEADING.match(line) or (is_end and _FAILING.search(line)))
 
 
-def ends_well(answer: str) -> bool:
+def says_all_pass(answer: str) -> bool:
     """Return True if an answer says that all tests pass, and names no failing ones below that."""
     *_, rest = _ALL_PASS.split(answer)
     return rest != answer and not any(map(_FAILING.search, rest.split("\n")))

@@ -131,7 +131,7 @@ def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
     size = len(answer)
     if later_turns == 0 and answer and _asks_at_end(answer[-1], turn):
         yield Point(answer.pop(), {})
-    listed = list(_open_list(assistant, later_turns == 0 and not open_cues.ends_well(assistant)))
+    listed = list(_open_list(assistant, later_turns == 0 and not open_cues.says_all_pass(assistant)))
     yield from (Point(item, {}) for item in listed)
     for at, text in reversed(list(enumerate(answer))):
         is_task = text.startswith(("[ ] ", "[x] ")) or text in listed

@@ -98,12 +98,14 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
         scored = [
             (_outcome_score(sentence, title_words), sentence.text)
             for sentence in sentences(excerpt(exchange.assistant))
-            if _may_tell(sentence.text) and not set(content_words(sentence.text)) <= prompt_words
+            if _can_be_outcome(sentence.text) and not set(content_words(sentence.text)) <= prompt_words
         ]
         scored += [
             (_outcome_score(sentence, title_words), sentence.text)
             for sentence in sentences(prompt)
-            if _DECIDED.search(sentence.text) and _may_tell(sentence.text) and sentence.text != title_sentence
+            if _DECIDED.search(sentence.text)
+            and _can_be_outcome(sentence.text)
+            and sentence.text != title_sentence
         ]
         # The second sentence of a turn comes after the first ones of the others.
         best_first = sorted(scored, key=lambda pair: -pair[0])
@@ -113,7 +115,7 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     return [text.removeprefix("[x] ") for text in telling or texts[:1]]
 
 
-def _may_tell(text: str) -> bool:
+def _can_be_outcome(text: str) -> bool:
     """Return True if a sentence may say what a session came to: it is neither a question nor an open task."""
     return not (text.endswith((*QUESTION, ":")) or text.startswith("[ ] "))
 

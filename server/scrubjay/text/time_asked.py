@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
-from scrubjay.text.said_times import in_english, wording
 from scrubjay.text.terms import NUMBER_WORDS, content_words
 from scrubjay.text.terms import words as words_of
+from scrubjay.text.time_phrases import foreign_function_words, in_english
 
 LONGEST = 300  # characters of a question about a time; a longer text only mentions a time
 LONGEST_PHRASE = 60  # characters of a time that is passed as an argument
@@ -113,7 +113,7 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
     if len(text) > LONGEST:
         return None
     asked = _asked(in_english(text.replace("\u2019", "'")), now)
-    dropped = wording(text)
+    dropped = foreign_function_words(text)
     if asked is None or not dropped:
         return asked
     rest = " ".join(word for word in asked.rest.split() if not dropped.issuperset(words_of(word)))

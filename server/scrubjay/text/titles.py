@@ -31,7 +31,7 @@ _OPENER = re.compile(  # politeness before the subject of a prompt
 )
 # Lines of a prompt that do not say what it is about: places of a stack trace, with their code, lone tags, and
 # a chapter such as "Context" that others follow.
-_NOT_SAID = re.compile(
+_NOISE = re.compile(
     r"""^[\ \t]*(?:File\ ".{1,300}",\ line\ \d+.*(?:\n[\ \t]{4,}\S.*){0,2}|at\ .{1,300}:\d+\)?
     |\.\.\.\ \d+\ more|Traceback\ \(most\ recent\ call\ last\):|\S{1,300}:\d+\ \+0x\w+
     |</?[a-z][\w-]{0,40}>|\#{1,6}[\ \t]+(?:Context|Background)\b.*(?:\n(?!\#).*)*(?=\n\#))[\ \t]*$
@@ -91,7 +91,7 @@ def subject(exchanges: Sequence[Exchange]) -> str:
     sides = [(excerpt(exchange.user), excerpt(exchange.assistant)) for exchange in exchanges]
     words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
     uses = Counter(word for turn_words in words for word in turn_words)
-    prompts = ["" if is_empty(user) else _said(user) for user, _ in sides]
+    prompts = ["" if is_empty(user) else _without_noise(user) for user, _ in sides]
     # The number of words about each prompt. A turn that follows "yes, do it" is about the prompt before.
     sizes = [0] * len(sides)
     current = 0
@@ -127,9 +127,9 @@ def _central_sentence(texts: Sequence[str], sizes: Sequence[int], uses: Counter[
     return best
 
 
-def _said(prompt: str) -> str:
-    """Return a prompt without the lines of `_NOT_SAID`; a heading that begins it becomes a paragraph."""
-    return _HEADING.sub(r"\1\n", _NOT_SAID.sub("", prompt))
+def _without_noise(prompt: str) -> str:
+    """Return a prompt without the lines of `_NOISE`; a heading that begins it becomes a paragraph."""
+    return _HEADING.sub(r"\1\n", _NOISE.sub("", prompt))
 
 
 def _whole_sentences(text: str) -> list[Sentence]:

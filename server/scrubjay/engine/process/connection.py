@@ -108,7 +108,7 @@ class Connection(asyncio.Protocol):
             self._news.clear()
             await self._news.wait()
 
-    async def deserted(self) -> None:
+    async def abandoned(self) -> None:
         """Wait until the engine is finishing and the client is gone, so that no answer is wanted."""
         while self._draining is None or not self._ended:
             self._news.clear()

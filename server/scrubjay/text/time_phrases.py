@@ -41,7 +41,7 @@ def in_english(text: str) -> str:
     """
     if len(text) > LONGEST:
         return text
-    language = language_said(text)
+    language = language_by_words(text)
     for said in _LANGUAGES:
         if said in ("en", language) or (language not in _SURE and len(text) <= UNMARKED):
             phrases, first_words = _phrases(said)
@@ -54,14 +54,14 @@ def in_english(text: str) -> str:
     return text
 
 
-def language_said(text: str) -> str:
+def language_by_words(text: str) -> str:
     """Return the language of a text by its function words: "hier" is a day in French, a place in German."""
     return language_of(words(text), STOP)
 
 
-def wording(text: str) -> frozenset[str]:
+def foreign_function_words(text: str) -> frozenset[str]:
     """Return the function words of the language of a text; none for English, whose own are `STOP`."""
-    return function_words().get(language_said(text), frozenset())
+    return function_words().get(language_by_words(text), frozenset())
 
 
 @cache
