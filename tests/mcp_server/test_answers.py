@@ -276,3 +276,5 @@ async def test_an_empty_answer_names_the_arguments_that_excluded_records(client:
         "Only records that fit session_id and tags were searched; leave session_id and tags out to search all."
     )
     assert "Only records" not in await shown(client, "search_memories", query="owls in the attic")
+    limits = {"filters": {"key": "topic", "value": "owls"}}
+    assert "leave filters out" in await shown(client, "search_documents", query=QUESTION, options=limits)

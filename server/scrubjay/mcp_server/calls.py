@@ -285,7 +285,8 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     if request.path is not None and by.folder is not None:
         path = os.path.realpath(os.path.join(by.folder, os.path.expanduser(request.path)))
         request = request.model_copy(update={"path": path})
-    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
+    limits = ("filters",) if request.filters else ()
+    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder, limits=limits)
 
     def measure(hit: DocumentHit) -> int:
         return _length(render.document_length(hit, frame), hit, structured=form.structured)

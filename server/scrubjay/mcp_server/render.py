@@ -263,9 +263,10 @@ def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) ->
     """Render chunks of documents, best first; `place` is the path or id that the search was limited to."""
     left_out = _chunks_left_out_lines(hits)
     if not hits.results:
+        where = place and one_line(place)
         return "\n".join(
             [
-                *(left_out or [no_document(frame.scopes, place and one_line(place), EVERYWHERE)]),
+                *(left_out or [no_document(frame.scopes, where, EVERYWHERE) + _limits(frame.limits)]),
                 *_note_lines(hits.degraded),
             ]
         )
@@ -389,7 +390,8 @@ def profile(facts: Profile) -> str:
     if not parts:
         return f"Nothing is known about {display_name(facts.scope)} yet."
     count = len(facts.static) + len(facts.recent)
-    head = f"{count} of {facts.total} facts in {display_name(facts.scope)}, about {facts.spent} tokens."
+    of_all = plural(facts.total, "fact")
+    head = f"{count} of {of_all} in {display_name(facts.scope)}, about {facts.spent} tokens."
     lines = []
     for title, hits in parts:
         lines.append(f"## {title}")
