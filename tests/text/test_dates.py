@@ -484,6 +484,7 @@ def test_a_time_in_other_words_or_another_language_is_the_same_time(
         "when do we do Monday planning?",
         "what runs on 3.11.?",
         "is 11/17 of the tests green?",
+        "what changed in version 2024.11.3?",
         "what did we do in week 3 of the course",
         "in the office Monday to Wednesday",
     ],
