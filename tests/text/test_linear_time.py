@@ -190,8 +190,15 @@ def test_a_huge_number_is_read_quickly() -> None:
 BOUNDED = {
     r"rollout-.{19}": 255,  # the name of a file
     # a word that may be a path or a name of code
-    r"[\w.@+~\\/-]*[\w+-]\.": 120,
+    r"[\w.@+~$()\[\]\\/-]*[\w+)\]-]\.": 120,
     r"(?<![\w./\\-])((?:[A-Za-z_]": 120,
+    # a line that may be a heading, or begin or end literal text
+    r"(={1,6})[ \t]": 300,
+    r"(\*{1,8})[ \t]": 300,
+    r"[ \t]*#\+begin_": 300,
+    r"[ \t]*\\(part|chapter": 300,
+    r"[ \t]*\\begin\{(verbatim": 300,
+    r".*<(pre|syntaxhighlight": 300,
     # the text before a word that may be a secret
     r"publi(?:c|sh\w*)": 60,
     r"sig\w*|DNSKEY": 60,

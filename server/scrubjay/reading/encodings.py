@@ -71,7 +71,7 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
 _HOLE = re.compile("\x00+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _LETTER_CODES = re.compile(r"(?<!\\)((?:\\\\)*+)((?:\\u[0-9a-fA-F]{4})++)")  # of a JSON string
-_JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*+"|\[\s*+\]|\{\s*+\}|[][{},:]|[^][{},:"\s]++')
+_JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*+"?|\[\s*+\]|\{\s*+\}|[][{},:]|[^][{},:"\s]++')
 LONGEST_LINE = 2000  # characters; JSON with a longer line was written for machines
 
 

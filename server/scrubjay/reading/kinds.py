@@ -173,7 +173,7 @@ _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
 _OR_TEXT = frozenset({"doc", "msg"})  # plain texts and messages of robots have these suffixes too
 # The line above each message of a mailbox.
-MESSAGE = re.compile(rb"(?:\A|(?<=\n))From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?=[\w-]+: )")
+MESSAGE = re.compile(rb"(?:\A|(?<=\n))From [^\r\n]{0,200}\d\d:\d\d[^\r\n]{0,100}\r?\n(?=[\w-]{1,80}: )")
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
 
 

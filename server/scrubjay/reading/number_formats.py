@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 BUILT_IN = {"9": "0%", "10": "0.00%"}  # formats by id; the other built-in ones add no sign
 _TOKEN = re.compile(
-    r'"([^"]*)"?|\\(.)|[_*].|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(general|[#0?.,]+)|(.)', re.IGNORECASE
+    r'"([^"]*)"?|\\(.)|[_*].|\[\$([^][-]*+)[^][]*+\]|\[[^][]*+\]|(general|[#0?.,]+)|(.)', re.IGNORECASE
 )
 _FIRST_SECTION = re.compile(
     r'(?:"[^"]*"|\\.|[^;"\\])*'

@@ -12,8 +12,8 @@ _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
 _LEAST_BYTES = 5  # of a place; a sheet with more is hardly sparse
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension ref="(?:[A-Z]+\d+:)?([A-Z]{1,3})(\d{1,7})"')
-_CELL = re.compile(rb'(<(?:\w+:)?c r=")([A-Z]{1,3})(\d{1,7})("[^>]*>)')
-_MERGED = re.compile(rb"<(\w+:)?mergeCells\b.*?</\1?mergeCells>", re.DOTALL)
+_CELL = re.compile(rb'(<(?:\w+:)?c r=")([A-Z]{1,3})(\d{1,7})("[^<>]*+>)')
+_MERGED = re.compile(rb"<(?:\w{1,20}:)?mergeCell\b[^<>]{0,200}/>")
 
 
 def without_gaps(data: bytes) -> tuple[bytes, set[str]]:

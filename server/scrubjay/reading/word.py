@@ -30,7 +30,7 @@ _WRAPPERS = [f"{_W}{name}" for name in ("fldSimple", "dir", "bdo", "smartTag", "
 _WRAPPERS.append(f"{_M}oMathPara")
 _HEADING = re.compile(r"heading \d", re.IGNORECASE)
 _ITEM = "\ue000"  # stands around the number of a list item
-_NUMBERED_ITEM = re.compile(rf"(?:(?:\d+\.|-) )?{_ITEM}([^{_ITEM}]*){_ITEM}")
+_NUMBERED_ITEM = re.compile(rf"(?:(?:\d{{1,9}}\.|-) )?{_ITEM}([^{_ITEM}]*){_ITEM}")
 _Levels = dict[int, tuple[str, str, int]]  # level -> format, text, start
 _STYLES = (
     "p[style-name='Title'] => h1:fresh\n"

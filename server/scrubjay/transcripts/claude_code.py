@@ -28,7 +28,7 @@ _FILE_INPUTS = ("file_path", "path", "notebook_path")
 _SHELLS = ("Bash", "PowerShell")
 # The first words of what the host adds after a summary: where the transcript is, and what the model is to do.
 _AFTER_RECAP = re.compile(
-    r"\n+(?:If you need specific details from before|(?:Please c|C)ontinue the conversation from where)"
+    r"\n(?:If you need specific details from before|(?:Please c|C)ontinue the conversation from where)"
 )
 _PLAN = "ExitPlanMode"  # the tool that shows the user the plan, which is in no text of the assistant
 
@@ -125,7 +125,7 @@ def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
 
 def _recap(entry: Fields) -> str:
     """Return the host's summary of a session whose context was full, without what the host adds around it."""
-    text = _AFTER_RECAP.split("\n".join(_texts(entry)[0]))[0]
+    text = _AFTER_RECAP.split("\n".join(_texts(entry)[0]))[0].rstrip()
     recap = text.partition("Summary:\n")[2] or text
     return recap if is_said(recap) else recap.partition("\n\n")[2].strip() or recap
 

@@ -22,6 +22,7 @@ _LINES = {
         r".*</{}>.*",
     ),
 }
+_LONGEST = 300  # characters of a heading, and of a line that begins or ends literal text
 _RULES = {
     markup: (re.compile(heading), re.compile(begin, re.IGNORECASE), end)
     for markup, (heading, begin, end) in _LINES.items()
@@ -44,7 +45,8 @@ def blocks(lines: Sequence[str], markup: str) -> Iterator[BlockOfLines]:
         return
     heading, begin, end = _RULES[markup]
     closing: re.Pattern[str] | None = None
-    for number, line in enumerate(lines):
+    short_lines = (line.rstrip() if len(line) <= _LONGEST else "" for line in lines)
+    for number, line in enumerate(short_lines):
         if closing is not None:
             closing = None if closing.fullmatch(line) else closing
         elif opening := begin.fullmatch(line):
