@@ -84,8 +84,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     names = _choose(options.source, options.file)
     histories = [history for history in HISTORIES if history.host in names]
     policy = _policy(place.home)
-    since = _since(options.since)
-    importer = _Importer(place, policy, since, options.scope)
+    importer = _Importer(place, policy, _since(options.since), options.scope)
     with Disk(place.home.spool_tmp) as disk:
         machine = this_machine(place.env)._replace(projects=_projects(place))
         places = [_existing(place.path(options.file))] if options.file else None

@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     from scrubjay.engine.core import Core
 
 SOURCE = "cli"
-# Methods that are cancelled when their client disconnects.
-_INTERRUPTIBLE = frozenset({"index", "export", "import"})
+# Methods that are cancelled when their client leaves; a reindex goes on without it until the engine ends, and
+# after a restart.
+_DEPARTURES: dict[str, Callable[[Connection], Awaitable[None]]] = {
+    **dict.fromkeys(("index", "export", "import"), Connection.ended),
+    "reindex": Connection.abandoned,
+}
 
 _KINDS: dict[str, type[AnyRecord]] = {"facts": Memory, "turns": Turn, "documents": Document}
 _TURNS_AT_ONCE = 100  # the most turns of a session in one answer
@@ -101,10 +105,8 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
                 answer = {"result": {"link": await open_page()}}
             else:
                 work = _result(engine, name, call)
-                if name in _INTERRUPTIBLE:
-                    work = _unless_left(connection.ended(), work)
-                elif name == "reindex":  # it goes on without its client, and after a restart
-                    work = _unless_left(connection.abandoned(), work)
+                if name in _DEPARTURES:
+                    work = _unless_left(_DEPARTURES[name](connection), work)
                 answer = {"result": await work}
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""

@@ -124,9 +124,7 @@ class Door:
         try:
             self._check_origin(request)
             permissions = self._permissions(request)
-            _check_size(request, body.limit)
-            if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-                raise HTTPException(415, "This body is compressed. Send it without Content-Encoding.")
+            _check_headers(request, body.limit)
             if not await body.read():
                 return
             if not is_upload:
@@ -433,9 +431,12 @@ def _key(request: Request) -> str:
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
-def _check_size(request: Request, limit: int) -> None:
+def _check_headers(request: Request, limit: int) -> None:
+    """Refuse a body that is larger than `limit` or compressed."""
     if int(request.headers.get("content-length", 0)) > limit:  # uvicorn refuses a header that is not a number
         raise _too_large(limit)
+    if request.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise HTTPException(415, "This body is compressed. Send it without Content-Encoding.")
 
 
 async def _refuse(request: Request, error: HTTPException, send: Send) -> None:
