@@ -9,16 +9,7 @@ from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import (
-    EVERY_SCOPE,
-    USER_SCOPE,
-    display_name,
-    find_scope,
-    is_scope,
-    list_scopes,
-    nearest,
-    project_folders,
-)
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
@@ -184,26 +175,14 @@ def full_name(scope: str) -> str:
 def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     """Return the scope that the user typed, by its name or by a display name that no other scope has.
 
-    A name that no scope can have is that of a project's folder.
-
     Raises:
         InputError: the scope is unknown and not `may_be_new`, another has a similar name, or several match.
     """
-    entries = list_scopes(place.home)
-    if not is_scope(typed):  # a folder may have another name, such as `größe` or `my notes`
-        named = [entry["scope"] for entry in entries if _is_folder_of(place.home, entry, typed)]
-        if len(named) == 1:
-            return str(named[0])
-    names = {entry["scope"] for entry in entries}
+    names = {entry["scope"] for entry in list_scopes(place.home)}
     if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
         with call_engine(place) as engine:  # it also knows scopes named by users
             names |= engine.call("scopes", {}).keys()
     return find_scope(typed, names, may_be_new=may_be_new)
-
-
-def _is_folder_of(home: Home, entry: Mapping[str, Any], name: str) -> bool:
-    folders = [] if entry["merged_into"] else project_folders(home, entry["scope"])
-    return name in map(os.path.basename, folders)
 
 
 def existing_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:

@@ -30,7 +30,7 @@ Kind = Literal[
 # Only these fields, which hold free text, are redacted; ids, numbers, times and names of sessions are not.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()
 
-_SAID = "content user assistant text".split()  # a fact or a turn has at least one of these
+_MAIN_TEXTS = "content user assistant text".split()  # a fact or a turn has at least one of these
 
 
 class Envelope(BaseModel):
@@ -148,9 +148,9 @@ def _without_emptied(args: dict[str, Any]) -> dict[str, Any]:
         for name, value in args.items()
         if name not in _PROSE or not isinstance(value, str) or value.strip()
     }
-    said = [name for name in _SAID if name in args]
-    if said and not any(name in left for name in said):
-        raise InputError(f"{said[0]} has no text that may be stored; <private> parts never are.")
+    given = [name for name in _MAIN_TEXTS if name in args]
+    if given and not any(name in left for name in given):
+        raise InputError(f"{given[0]} has no text that may be stored; <private> parts never are.")
     return left
 
 

@@ -20,8 +20,11 @@ _DECLARED = re.compile(
 )
 _DECLARATION = 1024  # bytes at the beginning, where a file may declare its encoding
 # Encodings that writers declare although they use a larger one. Browsers read them so, too.
-_WIDER = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254", "iso8859-11": "cp874"}
-_WIDER |= {
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
     "shift_jis": "cp932",
     "gb2312": "gb18030",
     "gbk": "gb18030",

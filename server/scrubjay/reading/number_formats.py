@@ -9,9 +9,8 @@ BUILT_IN = {"9": "0%", "10": "0.00%"}  # formats by id; the other built-in ones 
 _TOKEN = re.compile(
     r'"([^"]*)"?|\\(.)|[_*].|\[\$([^][-]*+)[^][]*+\]|\[[^][]*+\]|(general|[#0?.,]+)|(.)', re.IGNORECASE
 )
-_FIRST_SECTION = re.compile(
-    r'(?:"[^"]*"|\\.|[^;"\\])*'
-)  # of positive numbers; others have other colours or signs
+# The format of positive numbers; others have other colours or signs.
+_FIRST_SECTION = re.compile(r'(?:"[^"]*"|\\.|[^;"\\])*')
 _SIGNS = " +-()"
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,400})?(?:[eE][-+]?\d{1,3})?")
 _DAY_0, _LAST_DAY = datetime(1899, 12, 30), 2_958_466  # the years 1900 to 9999

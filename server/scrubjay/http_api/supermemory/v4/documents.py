@@ -94,8 +94,10 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
     def warnings(self, *parts: BaseModel, more: Sequence[str] = ()) -> Answer:
         """Return the unknown fields, and what several tags mean."""
         tag, *labels = self._tags or [DEFAULT_TAG]
-        told = f"A document is found under its first tag, {tag!r}; only shown with it: {', '.join(labels)}."
-        return super().warnings(*parts, more=[*more, told] if labels else more)
+        meaning = (
+            f"A document is found under its first tag, {tag!r}; only shown with it: {', '.join(labels)}."
+        )
+        return super().warnings(*parts, more=[*more, note] if labels else more)
 
 
 class AddedDocument(DocumentFields):
