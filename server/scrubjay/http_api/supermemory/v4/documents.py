@@ -94,9 +94,7 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
     def warnings(self, *parts: BaseModel, more: Sequence[str] = ()) -> Answer:
         """Return the unknown fields, and what several tags mean."""
         tag, *labels = self._tags or [DEFAULT_TAG]
-        meaning = (
-            f"A document is found under its first tag, {tag!r}; only shown with it: {', '.join(labels)}."
-        )
+        note = f"A document is found under its first tag, {tag!r}; only shown with it: {', '.join(labels)}."
         return super().warnings(*parts, more=[*more, note] if labels else more)
 
 
