@@ -75,7 +75,7 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     assert "is not a file" in user.refused("import", "nowhere.jsonl")
 
 
-@pytest.mark.parametrize("option", [["--dry-run"], ["--since", "2026-01-01"], ["--scope", "old"]])
+@pytest.mark.parametrize("option", [["--dry-run"], ["--since", "2026-01-01"], ["--scope", "user"]])
 def test_an_export_is_not_imported_with_an_option_that_only_histories_have(newcomer, tmp_path, option):
     (tmp_path / "all.jsonl").write_text(json.dumps({"format": exchange.FORMAT, "version": 1}) + "\n")
     refused = newcomer.types("import", str(tmp_path / "all.jsonl"), *option)

@@ -299,7 +299,7 @@ def test_chinese_text_fits_a_narrow_terminal(teller):
         assert max(map(columns, text.splitlines())) <= 60
 
 
-def test_words_that_are_not_utf_8_are_refused_and_names_of_files_may_be_any(newcomer):
+def test_words_that_are_not_utf_8_are_refused_and_names_of_files_may_be_any(user):
     word = os.fsdecode(b"caf\xe9")
     for words in (
         ("show", word),
@@ -307,18 +307,18 @@ def test_words_that_are_not_utf_8_are_refused_and_names_of_files_may_be_any(newc
         ("list", "--session", word),
         ("search", "x", "--branch", word),
     ):
-        assert "has bytes that are not UTF-8" in newcomer.refused(*words)
-    (newcomer.project / word).write_text("The cafe opens at nine.\n")
-    assert "1 added" in newcomer.gets("index", word)
+        assert "has bytes that are not UTF-8" in user.refused(*words)
+    (user.project / word).write_text("The cafe opens at nine.\n")
+    assert "1 added" in user.gets("index", word)
 
 
-def test_a_number_limits_the_list_of_documents_as_it_limits_a_search(newcomer):
+def test_a_number_limits_the_list_of_documents_as_it_limits_a_search(user):
     for number in range(3):
-        (newcomer.project / f"{number}.txt").write_text(f"The gate {number} opens at nine.\n")
-    newcomer.gets("index", str(newcomer.project))
-    assert len(newcomer.gets("documents", "-n", "2").splitlines()) == 2
-    assert len(newcomer.gets("documents", "--last", "1").splitlines()) == 1
-    assert "-n = 0: must be" in newcomer.refused("documents", "-n", "0")
+        (user.project / f"{number}.txt").write_text(f"The gate {number} opens at nine.\n")
+    user.gets("index", str(user.project))
+    assert len(user.gets("documents", "-n", "2").splitlines()) == 2
+    assert len(user.gets("documents", "--last", "1").splitlines()) == 1
+    assert "-n = 0: must be" in user.refused("documents", "-n", "0")
 
 
 def test_a_usage_error_names_only_the_arguments_that_are_missing(newcomer):
