@@ -59,13 +59,15 @@ def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> by
         return file.read(limit)
 
 
-def write_whole(path: str, content: bytes) -> None:
-    """Replace a file that only the caller writes, readable by its owner only, and sync it to the disk.
+def write_whole(path: str, content: bytes, draft: str = "") -> None:
+    """Write a file completely or not at all, readable by its owner only, and sync it to the disk.
+
+    It is first written at `draft`; without a draft's path, only the caller may write the file.
 
     Raises:
         OSError: the disk refused; no draft remains.
     """
-    draft = f"{path}.draft"
+    draft = draft or f"{path}.draft"
     move_aside_nonfile(path)
     move_aside_nonfile(draft)
     try:
@@ -108,9 +110,7 @@ def add_line(path: str, line: str, most: int) -> None:
     try:
         if os.path.exists(path) and os.path.getsize(path) > most:
             os.replace(path, path + ".1")
-        # O_NONBLOCK, because a FIFO at this path would wait for a reader
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = open_log(path)
         try:
             os.write(descriptor, line.encode("utf-8", "replace"))
         finally:

@@ -2,7 +2,7 @@
 
 The added partitions are in `<home>/partitions.json`:
 
-    {"v": 1, "scopes": {scope: {id: {"name", "description", "enabled", "created_at", "updated_at"}}}}
+    {"v": 1, "scopes": {scope: {id: {"id", "name", "description", "enabled", "created_at", "updated_at"}}}}
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.paths import Home
-from scrubjay.home.scope_file import ScopeFile
+from scrubjay.home.scope_file import ScopeFile, dated
 
 INBOX = "mem_hippocampus"
 MAX_PARTITIONS = 1_000  # per scope
@@ -117,19 +117,12 @@ class PartitionBook:
 
 
 def _encode(partitions: Mapping[str, Partition]) -> dict[str, Any]:
-    entry = {}
-    for partition_id, partition in sorted(partitions.items()):
-        values = asdict(partition)
-        del values["id"]
-        times = {name: values[name].isoformat() for name in ("created_at", "updated_at")}
-        entry[partition_id] = values | times
-    return entry
+    return {partition_id: asdict(partition) for partition_id, partition in sorted(partitions.items())}
 
 
 def _decode(entry: Mapping[str, Any]) -> dict[str, Partition]:
-    partitions = {}
-    for partition_id, values in entry.items():
-        created, updated = (datetime.fromisoformat(values[name]) for name in ("created_at", "updated_at"))
-        name, description, enabled = str(values["name"]), str(values["description"]), bool(values["enabled"])
-        partitions[partition_id] = Partition(partition_id, name, description, enabled, created, updated)
-    return partitions
+    # Versions up to 0.2.0 did not write the id into the values.
+    return {
+        partition_id: Partition(**{**dated(values), "id": partition_id})
+        for partition_id, values in entry.items()
+    }

@@ -5,6 +5,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
@@ -22,7 +23,7 @@ class ScopeFile(Generic[T]):
     """One file, in memory and on disk. The engine has the only instance and is the only writer.
 
     `decode` turns the JSON of an entry into a value; it raises InputError, or what invalid JSON raises.
-    `encode` is the reverse.
+    `encode` is the reverse, and may leave times as they are.
     """
 
     def __init__(
@@ -42,7 +43,8 @@ class ScopeFile(Generic[T]):
             scopes = dict(self.scopes)
             change(scopes)
             entries = {scope: self._encode(value) for scope, value in sorted(scopes.items())}
-            content = json.dumps({"v": 1, "scopes": entries}, indent=1).encode("ascii")
+            book = {"v": 1, "scopes": entries}
+            content = json.dumps(book, indent=1, default=datetime.isoformat).encode("ascii")
             try:
                 write_copy(self._path, content)
                 durable_write(self._home, self._path, content)
@@ -50,6 +52,12 @@ class ScopeFile(Generic[T]):
                 sentence = f"{self._path} cannot be written: {error.strerror or error}."
                 raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error
             self.scopes = scopes
+
+
+def dated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse the times `created_at` and `updated_at` of some JSON values; each may be None."""
+    times = {name: values[name] for name in ("created_at", "updated_at")}
+    return {**values, **{name: text and datetime.fromisoformat(text) for name, text in times.items()}}
 
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:

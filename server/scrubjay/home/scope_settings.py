@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
-from scrubjay.home.scope_file import ScopeFile
+from scrubjay.home.scope_file import ScopeFile, dated
 from scrubjay.home.scopes import EVERY_SCOPE
 
 LONGEST_NAME, LONGEST_CONTEXT, LONGEST_BUCKET, LONGEST_DESCRIPTION = 200, 1_500, 64, 2_000  # characters
 MOST_BUCKETS = 100
-_NO_BUCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class ScopeSettings:
 
     name: str | None = None
     supporting_context: str | None = None
-    buckets: Mapping[str, str] = field(default_factory=lambda: _NO_BUCKETS)
+    buckets: Mapping[str, str] = field(default_factory=dict)
     created_at: datetime | None = None
     updated_at: datetime | None = None
     client: Mapping[str, Any] = field(default_factory=dict)  # what clients of supermemory stored
@@ -53,7 +51,6 @@ class ScopeSettings:
                 raise InputError("buckets: one has an empty name. Give it a name.")
             _check_text("buckets", bucket, LONGEST_BUCKET)
             _check_text(f"buckets[{bucket!r}]", description, LONGEST_DESCRIPTION)
-        object.__setattr__(self, "buckets", MappingProxyType(dict(self.buckets)))
 
     def with_buckets(self, added: Mapping[str, str]) -> ScopeSettings:
         """Return these settings with buckets added; an existing bucket gets the new description."""
@@ -70,7 +67,7 @@ class ScopeBook:
 
     def __init__(self, home: Home) -> None:
         self._file: ScopeFile[ScopeSettings] = ScopeFile(
-            home, home.scope_settings, decode=_decode, encode=_encode
+            home, home.scope_settings, decode=lambda entry: ScopeSettings(**dated(entry)), encode=asdict
         )
 
     def of(self, scope: str) -> ScopeSettings:
@@ -138,24 +135,4 @@ def _merge(first: ScopeSettings, second: ScopeSettings) -> ScopeSettings:
         name=first.name or second.name,
         supporting_context=first.supporting_context or second.supporting_context,
         buckets={**first.buckets, **dict(added[: MOST_BUCKETS - len(first.buckets)])},
-    )
-
-
-def _encode(settings: ScopeSettings) -> dict[str, Any]:
-    return {
-        "name": settings.name,
-        "supporting_context": settings.supporting_context,
-        "buckets": dict(settings.buckets),
-        "created_at": settings.created_at and settings.created_at.isoformat(),
-        "updated_at": settings.updated_at and settings.updated_at.isoformat(),
-        **({"client": dict(settings.client)} if settings.client else {}),
-    }
-
-
-def _decode(entry: Mapping[str, Any]) -> ScopeSettings:
-    instants = (entry["created_at"], entry["updated_at"])
-    created, updated = (None if text is None else datetime.fromisoformat(text) for text in instants)
-    client = entry.get("client", {})
-    return ScopeSettings(
-        entry["name"], entry["supporting_context"], entry["buckets"], created, updated, client
     )

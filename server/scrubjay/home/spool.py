@@ -22,7 +22,7 @@ from scrubjay.home.files import (
     parse_json,
     read_regular,
     read_whole,
-    sync_folder,
+    write_whole,
 )
 from scrubjay.home.paths import Home
 
@@ -221,30 +221,12 @@ def sweep(home: Home, now: float, *, own: bool = False) -> int:
 
 
 def durable_write(home: Home, path: str, content: bytes) -> None:
-    """Write a file completely or not at all, readable by its owner only, and sync it to the disk.
-
-    Raises:
-        OSError: the disk refused; no draft remains.
-    """
-    try:
-        _write_whole(home, path, content)
-    except FileNotFoundError:  # a sweep in another container, which cannot see this process, removed it
-        _write_whole(home, path, content)
-    sync_folder(os.path.dirname(path))
-
-
-def _write_whole(home: Home, path: str, content: bytes) -> None:
+    """Write a file that other processes may write too. Raises as `write_whole` does."""
     draft = os.path.join(home.spool_tmp, f"{os.getpid()}-{os.urandom(6).hex()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        remove([draft])
-        raise
+        write_whole(path, content, draft)
+    except FileNotFoundError:  # a sweep in another container, which cannot see this process, removed it
+        write_whole(path, content, draft)
 
 
 def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_ns: int | None) -> str:
