@@ -96,8 +96,8 @@ def _pull(arguments: str, home: Path, endpoint: str, **environment: str) -> str:
 from scrubjay.encoders.hub import pull
 from scrubjay.errors import EncoderError
 try:
-    pulled = pull({arguments})
-    print(pulled.commit, sorted(file.relative_to(pulled.folder).as_posix() for file in pulled.folder.rglob("*") if file.is_file()))
+    folder = pull({arguments})
+    print(folder.name, sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()))
 except EncoderError as error:
     print(error)
 """
@@ -148,8 +148,8 @@ for name in ("org/small", "org/small@main", "org/small@" + "0123456789abcdef0123
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("'org/none'", "There is no model 'org/none' on the hub, or it is private."),
-        ("'org/small', 'v9'", "The model org/small has no revision 'v9'."),
+        ("'org/none'", "The model org/none is not on the hub, or is private."),
+        ("'org/small', 'v9'", "The model org/small@v9 has no such revision."),
         ("'not an id'", "The model not an id could not be downloaded: "),
     ],
 )

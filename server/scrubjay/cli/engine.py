@@ -154,6 +154,6 @@ def pull(place: Place, options: argparse.Namespace) -> None:
         example = "give one such as BAAI/bge-small-en-v1.5, optionally with @revision"
         raise InputError(f"{options.model!r} is not a model id; {example}.")
     need("huggingface_hub", model_id[0], "onnx")
-    model = download(*model_id)
-    print(f"{options.model} is in {model.folder}.")
-    print(f"Use it with: scrubjay config model {model_id[0]}@{model.commit}\nThen: scrubjay reindex")
+    folder = download(*model_id)
+    print(f"{options.model} is in {folder}.")
+    print(f"Use it with: scrubjay config model {model_id[0]}@{folder.name}\nThen: scrubjay reindex")

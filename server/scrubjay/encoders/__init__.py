@@ -6,9 +6,16 @@ detect a model that has changed.
 """
 
 from scrubjay.encoders.bundled import BUNDLED
-from scrubjay.encoders.former import is_former
 from scrubjay.encoders.opening import open_encoder
-from scrubjay.encoders.protocol import DRIFT_LIMIT, Encoder, Space, TokenEncoder, canary_vectors, drift
+from scrubjay.encoders.protocol import (
+    DRIFT_LIMIT,
+    Encoder,
+    Space,
+    TokenEncoder,
+    canary_vectors,
+    drift,
+    is_former,
+)
 from scrubjay.encoders.worker import EmbeddingWorker
 
 __all__ = [

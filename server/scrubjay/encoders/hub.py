@@ -6,7 +6,6 @@ Only `pull` opens a connection.
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -74,19 +73,11 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
     )
 
 
-@dataclass(frozen=True)
-class Pulled:
-    """A downloaded model: its folder, and the commit that pins it as `id@commit`."""
-
-    folder: Path
-    commit: str
-
-
-def pull(model_id: str, revision: str | None = None) -> Pulled:
+def pull(model_id: str, revision: str | None = None) -> Path:
     """Download those files of a model that the cache of the Hugging Face hub on this disk lacks.
 
     An ONNX export is fetched in place of the weights for torch. Pickled weights are skipped if the repository
-    has safetensors. Progress goes to stderr.
+    has safetensors. Progress goes to stderr. Return the folder; its name is the commit.
 
     Raises:
         EncoderError: it could not be downloaded; the message gives the reason.
@@ -95,6 +86,14 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
     from huggingface_hub.errors import HTTPError as HubError  # type: ignore[attr-defined]
 
+    problems = {
+        GatedRepoError: "is gated: accept its terms on its page, log in with `hf auth login`, and repeat.",
+        RevisionNotFoundError: "has no such revision. Name a branch, a tag or a commit of it.",
+        RepositoryNotFoundError: (
+            "is not on the hub, or is private. "
+            "Check the spelling (organisation/name), or log in with `hf auth login`."
+        ),
+    }
     name = f"{model_id}@{revision}" if revision else model_id
     if constants.HF_HUB_OFFLINE:
         sentence = f"The model {name} was not downloaded: HF_HUB_OFFLINE forbids connections here."
@@ -102,29 +101,16 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
     try:
         info = HfApi().model_info(model_id, revision=revision)
         names = [file.rfilename for file in info.siblings or ()]
-        folder = _fetch(model_id, names, partial(snapshot_download, model_id, revision=revision))
-    except GatedRepoError as error:
-        raise EncoderError(
-            f"The model {model_id} is gated: accept its terms on its page, log in with `hf auth login`, "
-            "and repeat."
-        ) from error
-    except RevisionNotFoundError as error:
-        raise EncoderError(
-            f"The model {model_id} has no revision {revision!r}. Name a branch, a tag or a commit of it."
-        ) from error
-    except RepositoryNotFoundError as error:
-        raise EncoderError(
-            f"There is no model {model_id!r} on the hub, or it is private. "
-            "Check the spelling (organisation/name), or log in with `hf auth login`."
-        ) from error
+        return _fetch(model_id, names, partial(snapshot_download, model_id, revision=revision))
     except (OSError, ValueError, HubError) as error:
         # A failed connection is not an OSError, but an HTTPError of the hub's client: httpx or httpx2, by
         # version.
-        raise EncoderError(
-            f"The model {name} could not be downloaded: {error}. "
+        unknown_problem = (
+            f"could not be downloaded: {error}. "
             "Check the network and the free disk space, then repeat; the files downloaded so far are kept."
-        ) from error
-    return Pulled(folder, folder.name)
+        )
+        known = (sentence for kind, sentence in problems.items() if isinstance(error, kind))
+        raise EncoderError(f"The model {name} {next(known, unknown_problem)}") from error
 
 
 def _fetch(model_id: str, names: Sequence[str], download: Callable[..., str]) -> Path:

@@ -34,10 +34,10 @@ class OnnxFile:
         """Add an operator and return the name of its output."""
         output = output or f"{operator}_{len(self._nodes)}"
         parts = [*((1, name) for name in inputs), (2, output), (4, operator)]
-        attributes = [
-            (5, _message((1, name), (2 if isinstance(value, float) else 3, value), (20, _type_of(value))))
-            for name, value in settings.items()
-        ]
+        attributes = []
+        for name, value in settings.items():
+            field, kind = (2, 1) if isinstance(value, float) else (3, 2)
+            attributes.append((5, _message((1, name), (field, value), (20, kind))))
         self._nodes.append(_message(*parts, *attributes, (7, domain)))
         return output
 
@@ -79,10 +79,6 @@ def _external_tensor(name: str, values: NDArray[Any], location: str, offset: int
 def _value_info(name: str, element_type: int, dimensions: tuple[str, ...]) -> bytes:
     shape = _message(*((1, _message((2, dimension))) for dimension in dimensions))
     return _message((1, name), (2, _message((1, _message((1, element_type), (2, shape))))))
-
-
-def _type_of(value: float) -> int:
-    return 1 if isinstance(value, float) else 2
 
 
 def _message(*fields: tuple[int, int | float | str | bytes]) -> bytes:

@@ -26,17 +26,7 @@ _LIMITS = (  # where a model may say how many tokens it reads; the first limit c
     ("config.json", "max_position_embeddings"),
 )
 _MOST = 8192  # tokens; a tokenizer without a limit states a huge number
-_MODES = {
-    f"pooling_mode_{name}": name.removesuffix("_tokens").removesuffix("_token")
-    for name in (
-        "cls_token",
-        "mean_tokens",
-        "max_tokens",
-        "mean_sqrt_len_tokens",
-        "weightedmean_tokens",
-        "lasttoken",
-    )
-}
+_MODES = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 _IDENTITY = "torch.nn.modules.linear.Identity"
 
 
@@ -160,8 +150,8 @@ def _pooling(folder: Path) -> str | None:
     for kind, path in _parts(folder):
         settings = _read_json(path / "config.json")
         if kind == "Pooling":
-            modes = [name for name, is_on in settings.items() if is_on is True and name in _MODES]
-            mode = "+".join(_MODES[name] for name in modes) or settings.get("pooling_mode", "mean")
+            modes = [name for name in settings if name.startswith("pooling_mode_") and settings[name] is True]
+            mode = _MODES.get(" ".join(modes), "another") if modes else settings.get("pooling_mode", "mean")
         is_linear = settings.get("activation_function", _IDENTITY) == _IDENTITY
         if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or (
             kind == "Dense" and not is_linear

@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
@@ -162,9 +163,7 @@ class EmbeddingWorker:
             EncoderError: as `ready`, or the encoder failed on one of the texts.
         """
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
-        for piece, rows in await self._embed(
-            lambda encoder, batch: encoder.embed_documents(batch), texts, soon
-        ):
+        for piece, rows in await self._embed("embed_documents", texts, soon):
             vectors[piece] = rows
         return vectors
 
@@ -185,23 +184,19 @@ class EmbeddingWorker:
                 missing.append(index)
             else:
                 vectors[index], codes[index] = question.vector, question.tokens.tobytes()
-        for piece, embedded in await self._embed(
-            lambda encoder, batch: encoder.embed_passages(batch), [texts[index] for index in missing], soon
-        ):
+        for piece, embedded in await self._embed("embed_passages", [texts[index] for index in missing], soon):
             indexes = [missing[number] for number in piece]
             vectors[indexes] = embedded.vectors
             for index, code in zip(indexes, embedded.codes, strict=True):
                 codes[index] = code
         return EncodedTexts(vectors, tuple(codes))
 
-    async def _embed(
-        self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
-    ) -> list[tuple[list[int], T]]:
-        """Return each piece of the texts, as the indexes of its texts, with its result."""
+    async def _embed(self, method: str, texts: Sequence[str], soon: bool) -> list[tuple[list[int], Any]]:
+        """Return each piece of the texts, as the indexes of its texts, with the result of the method."""
         encoder, urgency = await self.ready(), _SOON if soon else _DOCUMENTS
         pieces = list(_pieces(texts))
         answers = [
-            self._put(encoder, urgency, _embedding([texts[index] for index in piece], embed))
+            self._put(encoder, urgency, methodcaller(method, [texts[index] for index in piece]))
             for piece in pieces
         ]
         try:
@@ -267,8 +262,8 @@ class EmbeddingWorker:
     ) -> None:
         try:
             while (job := jobs.get()[2]) is not None:
-                if not job.answer.done():
-                    with permit():
+                with permit():
+                    if not job.answer.done():
                         self._serve(encoder, job, loop)
         except RuntimeError:
             # The event loop was closed, so no caller waits any more.
@@ -284,8 +279,6 @@ class EmbeddingWorker:
             yield
 
     def _serve(self, encoder: Encoder, job: _Job[Any], loop: asyncio.AbstractEventLoop) -> None:
-        if job.answer.done():
-            return
         try:
             result = job.run(encoder)
         except Exception as error:  # a text that breaks a runtime must not affect others
@@ -311,10 +304,6 @@ def _lower_priority() -> bool:
         return False
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
     return True
-
-
-def _embedding(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Callable[[Any], T]:
-    return lambda encoder: embed(encoder, batch)
 
 
 def _embed_question(encoder: Encoder, text: str) -> EncodedQuery:

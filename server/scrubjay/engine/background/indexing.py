@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from scrubjay.encoders.former import is_former
 from scrubjay.encoders.protocol import (
     CANARY_DOCUMENTS,
     CANARY_QUERY,
@@ -22,6 +21,7 @@ from scrubjay.encoders.protocol import (
     PlacingEncoder,
     TokenEncoder,
     drift,
+    is_former,
 )
 from scrubjay.encoders.token_codes import EncodedQuery, nearest
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
