@@ -11,7 +11,7 @@ import pytest
 from hashing_encoder import Gated, HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
-from scrubjay.encoders import former
+from scrubjay.encoders import protocol
 from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.engine.background import indexing
@@ -131,7 +131,7 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     await core.close()
 
 
-@pytest.mark.parametrize("weights", former._WEIGHTS["bundled"])
+@pytest.mark.parametrize("weights", protocol._FORMER_WEIGHTS["bundled"])
 async def test_vectors_of_a_former_bundled_model_are_searched_until_they_are_made_again(home, clock, weights):
     class Former(BundledEncoder):
         def __init__(self) -> None:

@@ -9,6 +9,7 @@ import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
+from typing import Any
 
 from scrubjay.code.anchors import Anchor, File
 
@@ -25,49 +26,38 @@ class Book:
 
     def recorded_ids(self) -> set[str]:
         """Return the ids of all records with an anchor."""
-        if not os.path.exists(self._path):
-            return set()
-        with closing(self._open()) as book:
-            return {row[0] for row in book.execute("SELECT id FROM anchors")}
+        return {row[0] for row in self._rows("SELECT id FROM anchors")}
 
     def get(self, ids: Collection[str]) -> dict[str, Anchor]:
         """Return the anchors of these records, except records outside every repository."""
-        if not ids or not os.path.exists(self._path):
-            return {}
-        with closing(self._open()) as book:
-            placeholders = ",".join("?" * len(ids))
-            rows = book.execute(
-                f"SELECT * FROM anchors WHERE id IN ({placeholders}) AND at IS NOT NULL", list(ids)
-            )
-            return {row[0]: _anchor(*row[1:]) for row in rows}
+        return self._anchors(f"id IN ({','.join('?' * len(ids))}) AND at IS NOT NULL", ids)
 
     def about(self, paths: Iterable[str]) -> dict[str, Anchor]:
         """Return the anchors of all records that name one of these files."""
-        if not os.path.exists(self._path):
-            return {}
-        with closing(self._open()) as book:
-            parameters = ([json.dumps(path, ensure_ascii=False)] for path in paths)
-            results = (
-                book.execute("SELECT * FROM anchors WHERE instr(files, ?)", each) for each in parameters
-            )
-            return {row[0]: _anchor(*row[1:]) for rows in results for row in rows}
+        quoted_paths = [json.dumps(path, ensure_ascii=False) for path in paths]
+        return self._anchors(" OR ".join(["instr(files, ?)"] * len(quoted_paths)) or "FALSE", quoted_paths)
 
     def on_branch(self, branch: str) -> list[str]:
         """Return the ids of the records made on a branch."""
+        return [row[0] for row in self._rows("SELECT id FROM anchors WHERE branch = ?", [branch])]
+
+    def _anchors(self, condition: str, parameters: Collection[str]) -> dict[str, Anchor]:
+        rows = self._rows(f"SELECT * FROM anchors WHERE {condition}", parameters)
+        return {row[0]: _anchor(*row[1:]) for row in rows}
+
+    def _rows(self, query: str, parameters: Collection[str] = ()) -> list[Any]:
         if not os.path.exists(self._path):
             return []
         with closing(self._open()) as book:
-            return [row[0] for row in book.execute("SELECT id FROM anchors WHERE branch = ?", [branch])]
+            return book.execute(query, list(parameters)).fetchall()
 
     def put(self, anchors: Mapping[str, Anchor | None]) -> None:
         """Add or replace anchors; the anchor of a record outside every repository is None."""
         if not anchors:
             return
         with closing(self._open()) as book, book:
-            book.executemany(
-                "INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?)",
-                map(_row, *zip(*anchors.items(), strict=True)),
-            )
+            rows = [_row(*entry) for entry in anchors.items()]
+            book.executemany("INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?)", rows)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove anchors from the disk."""

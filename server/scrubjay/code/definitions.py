@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tree_sitter import Node, Parser, TreeCursor
@@ -74,7 +74,7 @@ def definitions(path: str, content: bytes, names: Collection[str] | None = None)
     [('A', 'f'), ('A',)]
     """
     parts_by_path = _parts_by_path(path, content, names)
-    return {name: _combined([each.digest for each in parts]) for name, parts in parts_by_path.items()}
+    return {name: _digest_of(parts) for name, parts in parts_by_path.items()}
 
 
 def lines_of(path: str, content: bytes) -> dict[tuple[str, ...], tuple[int, int]]:
@@ -122,13 +122,12 @@ def resolve(paths: Mapping[tuple[str, ...], object], name: str) -> tuple[str, ..
     return None
 
 
-def _combined(hashes: list[str]) -> str:
-    """Return one hash for several definitions of a name, such as overloads."""
-    return hashes[0] if len(hashes) == 1 else _hash("".join(hashes).encode())
-
-
-def _hash(content: bytes) -> str:
-    return hashlib.sha1(content, usedforsecurity=False).hexdigest()[:DIGEST]
+def _digest_of(parts: Sequence[_Part]) -> str:
+    """Return one hash for all definitions of a name, such as overloads."""
+    if len(parts) == 1:
+        return parts[0].digest
+    joined = "".join(part.digest for part in parts)
+    return hashlib.sha1(joined.encode(), usedforsecurity=False).hexdigest()[:DIGEST]
 
 
 class _OpenDefinition(NamedTuple):
@@ -166,7 +165,7 @@ class _Walk:
                 if cursor.goto_first_child():
                     depth += 1
                     continue
-                self._hash_leaf(node, depth)
+                self._hash_leaf(node.text or b"", depth)
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
                     self._leave(0)
@@ -219,11 +218,10 @@ class _Walk:
         is_variable = any(each.has_variables for each in self._open)
         return () if is_variable else (name.text.decode("utf-8", "replace"),)
 
-    def _hash_leaf(self, node: Node, depth: int) -> None:
-        if self._open and node.text:
-            for definition in self._open:
-                if definition.hash:
-                    definition.hash.update(b"%d\0%b\0" % (depth - definition.depth, node.text))
+    def _hash_leaf(self, text: bytes, depth: int) -> None:
+        for definition in self._open:
+            if definition.hash and text:
+                definition.hash.update(b"%d\0%b\0" % (depth - definition.depth, text))
 
     def _leave(self, depth: int) -> None:
         """Close the definitions that end before the next node, which is at `depth`."""

@@ -83,10 +83,9 @@ class Tree:
     def listing(self) -> Listing:
         """Return the tracked files, and for the working tree also the untracked ones that are not ignored."""
         if self._listing is None:
-            files = (
-                ["ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit] if self.commit else None
-            )
-            output = self._git(*(files or ["ls-files", "-z", "-c", "-o", "--exclude-standard"]))
+            at_commit = f"ls-tree -r -z --name-only --full-tree {self.commit}"
+            command = at_commit if self.commit else "ls-files -z -c -o --exclude-standard"
+            output = self._git(*command.split())
             names = (output or b"").split(b"\0", MOST_FILES)[:MOST_FILES]
             roots = {self.work.root, os.path.abspath(self.work.root)}
             self._listing = Listing((os.fsdecode(name) for name in names if name), sorted(roots))
@@ -95,16 +94,16 @@ class Tree:
     def read(self, paths: Collection[str]) -> dict[str, bytes]:
         """Return the contents of these files, but not of links and large files."""
         if self.commit is not None:
-            return self._read_commit(list(paths))
+            return self._read_commit([path for path in paths if "\n" not in path])
         contents = ((path, read_file(self.work.root, path)) for path in paths)
         return {path: content for path, content in contents if content is not None}
 
     def _read_commit(self, paths: list[str]) -> dict[str, bytes]:
-        request = b"".join(os.fsencode(f"{self.commit}:{path}\n") for path in paths if "\n" not in path)
+        request = b"".join(os.fsencode(f"{self.commit}:{path}\n") for path in paths)
         output = self._git("cat-file", "--batch", stdin=request) if paths else None
         contents: dict[str, bytes] = {}
         offset = 0
-        for path in (path for path in paths if "\n" not in path):
+        for path in paths:
             head, _, _ = (output or b"")[offset : offset + 5000].partition(b"\n")
             offset += len(head) + 1
             if (words := head.split()) and words[-2:-1] == [b"blob"]:

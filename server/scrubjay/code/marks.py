@@ -152,75 +152,48 @@ class _Comparison:
         recorded_on = anchor.branch
         if recorded_on is None or recorded_on == current:
             return None
-        is_merged = self._ask_git("merged", self.commit, ask=lambda: git.is_merged(self.work, self.commit))
-        if is_merged is not False or self._ask_git("arrived", anchor, ask=lambda: self._has_arrived(anchor)):
+        is_merged = self._ask(git.is_merged, self.commit)
+        if is_merged is not False or self._ask(_has_arrived, self.head, anchor):
             return None
-        branches = self._ask_git(
-            "branches", self.commit, ask=lambda: git.branches_with(self.work, self.commit)
-        )
+        branches = self._ask(git.branches_with, self.commit)
         name = recorded_on if recorded_on in branches else next(iter(branches), None)
         return None if name is None else self._mark("branch", now=name)
 
-    def _has_arrived(self, anchor: Anchor) -> bool:
-        """Return True if all the code that a record names is unchanged in HEAD's tree."""
-        files = [file for file in anchor.files if file.is_said] or anchor.files
-        contents = Tree(self.work, self.head, git.SECONDS).read([file.path for file in files])
-        return bool(files) and all(_is_unchanged(file, contents.get(file.path)) for file in files)
-
     def _changed_mark(self, now: _FileNow, symbol: str | None = None) -> Mark:
-        def ask() -> list[int] | None:
-            return git.changes_since(self.work, self.commit, now.path)
-
-        times = self._ask_git("changes", self.commit, now.path, ask=ask)
-        if times is None or (not times and now.digest == self._digest_at_head(now.path)):
+        times = self._ask(git.changes_since, self.commit, now.path)
+        if times is None or (not times and now.digest == self._ask(_digest_at, self.head, now.path)):
             return self._mark("changed", now.path, symbol)  # the record is about an uncommitted edit
         last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
         return self._mark("changed", now.path, symbol, commits=len(times), last=last)
 
-    def _digest_at_head(self, path: str) -> str | None:
-        """Return the hash of a file in HEAD's tree, or None if the tree lacks the file."""
-
-        def ask() -> str | None:
-            content = Tree(self.work, self.head, git.SECONDS).read([path]).get(path)
-            return None if content is None else digest(content)
-
-        return self._ask_git("content", path, ask=ask)
-
     def _removed_mark(self, path: str) -> Mark | None:
         """Return the mark of a missing file; None if it is only not checked out."""
-        new_path = self._new_path(path)
+        new_path = self._ask(git.fate_since, self.commit, path)
         if new_path is None:
             return None
         return self._mark("moved", path, now=new_path) if new_path else self._mark("gone", path)
 
-    def _new_path(self, path: str) -> str | None:
-        """Return the new path of a renamed file, "" for a removed file, None for any other."""
-        return self._ask_git(
-            "fate", self.commit, path, ask=lambda: git.fate_since(self.work, self.commit, path)
-        )
-
     def _moved_mark(self, path: str, name: str, old_hash: str, now: _FileNow | None) -> Mark | None:
         """Return the mark of a definition that is no longer in its file."""
         if now is None:
-            new_path = self._new_path(path)
+            new_path = self._ask(git.fate_since, self.commit, path)
             if new_path is None:
                 return None
             if new_path and self._current_hash(new_path, name):
                 return self._mark("moved", path, name, now=new_path)
-        file_digest = now and now.digest
-        ask = partial(self._home_of, path, name, old_hash)
-        home = self._ask_git("home", self.commit, path, name, old_hash, file_digest, ask=ask)
+        home = self._ask(self._home_of, path, name, old_hash, now and now.digest)
         if home is None and now is not None:
             return self._changed_mark(now, name)
         return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
 
-    def _home_of(self, path: str, name: str, old_hash: str) -> str | None:
+    def _home_of(self, work: WorkTree, path: str, name: str, old_hash: str, _: str | None) -> str | None:
         """Return the first other file with the same definition, or the only one that defines the name since.
 
-        Return "" if there is no such file, None if git does not answer.
+        Return "" if there is no such file, None if git does not answer. The last argument is the hash of the
+        file at `path` now, with which the answer may change.
         """
         own_name = name.rpartition(".")[2]
-        defining = Tree(self.work, None, git.SECONDS).defining([own_name])
+        defining = Tree(work, None, git.SECONDS).defining([own_name])
         if defining is None:
             return None
         candidates = sorted(defining.get(own_name, set()) - {path})[:_MOST_HOMES]
@@ -233,7 +206,7 @@ class _Comparison:
             return same[0]
         matches = []
         if homes:
-            old_contents = Tree(self.work, self.commit, git.SECONDS).read(homes)
+            old_contents = Tree(work, self.commit, git.SECONDS).read(homes)
             matches = [
                 candidate
                 for candidate in homes
@@ -249,8 +222,23 @@ class _Comparison:
         now = self.marker.file(self.work.root, path)
         return None if now is None else now.definitions.get(_key(name))
 
-    def _ask_git(self, *key: object, ask: Callable[[], T]) -> T:
-        return self.marker.answer((self.work.root, self.head, *key), ask)
+    def _ask(self, question: Callable[..., T], *arguments: object) -> T:
+        """Return the answer of a function that asks git about the working tree, cached while HEAD stays."""
+        key = (self.work.root, self.head, self.commit, question.__name__, *arguments)
+        return self.marker.answer(key, partial(question, self.work, *arguments))
+
+
+def _has_arrived(work: WorkTree, head: str, anchor: Anchor) -> bool:
+    """Return True if all the code that a record names is unchanged in HEAD's tree."""
+    files = [file for file in anchor.files if file.is_said] or anchor.files
+    contents = Tree(work, head, git.SECONDS).read([file.path for file in files])
+    return bool(files) and all(_is_unchanged(file, contents.get(file.path)) for file in files)
+
+
+def _digest_at(work: WorkTree, commit: str, path: str) -> str | None:
+    """Return the hash of a file at a commit, or None if the commit lacks the file."""
+    content = Tree(work, commit, git.SECONDS).read([path]).get(path)
+    return None if content is None else digest(content)
 
 
 def _is_unchanged(file: File, content: bytes | None) -> bool:

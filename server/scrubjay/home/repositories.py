@@ -105,28 +105,15 @@ def _git_dir(dot_git: str) -> str | None:
     link = _text(dot_git)
     if not link.startswith("gitdir:"):
         return None
-    target = os.path.realpath(os.path.join(os.path.dirname(dot_git), link[7:].strip()))
-    container = os.path.dirname(target)
-    if not os.path.exists(target) and os.path.basename(container) == "worktrees":
-        return os.path.dirname(container)  # a pruned worktree still belongs to its repository
-    return target
+    return os.path.realpath(os.path.join(os.path.dirname(dot_git), link[7:].strip()))
 
 
 def _origin_url(config: str) -> str | None:
-    """Return the first URL of the remote `origin` in a git configuration; includes are not followed."""
-    is_in_origin = False
-    for raw_line in config.replace("\\\n", "").splitlines():
-        line = raw_line.strip()
-        if line.startswith("["):
-            head, _, line = line[1:].partition("]")
-            section, _, name = head.partition('"')
-            is_in_origin = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
-        key, equals, value = line.partition("=")
-        if is_in_origin and equals and key.strip().lower() == "url":
-            is_quoted, value = value.strip().startswith('"'), value.strip().strip('"')
-            value = value if is_quoted else value.partition(" #")[0].partition(" ;")[0].strip()
-            return value.replace("\\\\", "\\") or None
-    return None
+    """Return the first URL of the remote `origin` in a git configuration, in the form that git writes."""
+    _, _, after_heading = f"\n{config}".partition('\n[remote "origin"]\n')
+    pairs = (line.partition("=") for line in after_heading.partition("\n[")[0].splitlines())
+    urls = (value.strip().strip('"') for key, _, value in pairs if key.strip() == "url")
+    return next(urls, "").replace("\\\\", "\\") or None
 
 
 def _text(path: str, limit: int = 1_000_000) -> str:
