@@ -124,26 +124,8 @@ def test_another_model_gives_the_vectors_of_sentence_transformers(tmp_path: Path
     assert drift(query[None], encoder.embed_documents(["question: where is it?"])) < 1e-6
 
 
-def test_a_vector_does_not_depend_on_the_other_texts_of_its_batch() -> None:
-    encoder = open_encoder()
-    texts = _texts()[:8]
-    alone = np.vstack([encoder.embed_documents([text]) for text in texts])
-    assert np.array_equal(alone, encoder.embed_documents(texts))
-
-
 def test_no_texts_give_no_vectors() -> None:
     assert open_encoder().embed_documents([]).shape == (0, 384)
-
-
-@pytest.mark.long
-def test_the_width_of_a_model_is_that_of_its_last_module(tmp_path: Path) -> None:
-    encoder = open_encoder(str(save_bert(tmp_path / "with-dense", dense=True)))
-    assert encoder.space.dim == 32
-    vectors = encoder.embed_documents(["one", "two"])
-    assert vectors.shape == (2, 32)
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert encoder.embed_query("one").shape == (32,)
-    assert encoder.embed_documents([]).shape == (0, 32)
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from hashing_encoder import HashingEncoder
-from said import document, embedded, fact, forget, search, texts, turn
+from said import document, embedded, fact, search, texts, turn
 
 from scrubjay.encoders.token_codes import BITS, EncodedQuery
 from scrubjay.engine.core import Core, open_core
@@ -155,16 +155,6 @@ async def test_the_turn_whose_tokens_match_ranks_first_and_late_off_finds_the_sa
     plain = await search(core, "which acorn was hidden under stone 2", top_k=10)
     assert {hit.id for hit in plain.results} == {hit.id for hit in late.results}
     await core.close()
-
-
-async def test_empty_words_and_forgotten_turns_do_no_harm(core: Core):
-    await turn(core, "a", user="what was it about?")
-    gone = await turn(core, "a", user="the zebra decision")
-    await turn(core, "a", user="the zebra crossing")
-    await embedded(core)
-    await forget(core, gone.id)
-    assert "the zebra decision" not in texts(await search(core, "zebra decision", top_k=10))
-    await search(core, "what was it about?", top_k=10)
 
 
 async def test_a_repeated_question_is_answered_in_the_same_order(core: Core):

@@ -36,41 +36,33 @@ class _Hub(BaseHTTPRequestHandler):
     """The part of the hub's interface that a snapshot download uses."""
 
     def do_GET(self) -> None:
-        self._serve(body=True)
-
-    def do_HEAD(self) -> None:
-        self._serve(body=False)
-
-    def _serve(self, body: bool) -> None:
         path = self.path.partition("?")[0]
         model = next((name for name in FILES if f"/org/{name}" in path), "small")
-        files = FILES[model]
-        if path in (
-            f"/api/models/org/{model}",
-            f"/api/models/org/{model}/revision/main",
-            f"/api/models/org/{model}/revision/{COMMIT}",
-        ):
+        files, about = FILES[model], f"/api/models/org/{model}"
+        if path in (about, f"{about}/revision/main", f"{about}/revision/{COMMIT}"):
             facts = {"id": f"org/{model}", "sha": COMMIT, "siblings": [{"rfilename": name} for name in files]}
-            self._answer(200, json.dumps(facts).encode(), body)
-        elif path.startswith(f"/api/models/org/{model}/tree/"):
+            self._answer(200, json.dumps(facts).encode())
+        elif path.startswith(f"{about}/tree/"):
             tree = [
                 {"type": "file", "path": name, "size": len(data), "oid": _etag(data)}
                 for name, data in files.items()
             ]
-            self._answer(200, json.dumps(tree).encode(), body)
-        elif path.startswith(f"/api/models/org/{model}/revision/"):
-            self._answer(404, b"{}", body, {"X-Error-Code": "RevisionNotFound"})
+            self._answer(200, json.dumps(tree).encode())
+        elif path.startswith(f"{about}/revision/"):
+            self._answer(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
         elif (name := path.removeprefix(f"/org/{model}/resolve/{COMMIT}/")) in files:
-            self._answer(200, files[name], body, {"ETag": f'"{_etag(files[name])}"', "X-Repo-Commit": COMMIT})
+            self._answer(200, files[name], {"ETag": f'"{_etag(files[name])}"', "X-Repo-Commit": COMMIT})
         else:
-            self._answer(404, b"{}", body, {"X-Error-Code": "RepoNotFound"})
+            self._answer(404, b"{}", {"X-Error-Code": "RepoNotFound"})
 
-    def _answer(self, status: int, content: bytes, body: bool, headers: dict[str, str] | None = None) -> None:
+    do_HEAD = do_GET
+
+    def _answer(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        if body:
+        if self.command == "GET":
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:

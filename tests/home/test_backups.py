@@ -191,8 +191,7 @@ def test_a_folder_with_an_odd_manifest_is_not_a_backup(
         backups.read_manifest(str(tmp_path))
 
 
-def test_a_replaced_home_keeps_its_own_keys(tmp_path: Path):
-    home = open_home(str(tmp_path / "home"))
+def test_a_replaced_home_keeps_its_own_keys(home: Home, tmp_path: Path):
     os.mkdir(backups.restoring(home))
     Path(backups.restoring(home), "tokens.json").write_text("those of the backup")
     assert not backups.keep_tokens(home)  # a home without keys takes those of the backup

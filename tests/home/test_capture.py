@@ -24,7 +24,6 @@ from scrubjay.home.capture import (
     should_record,
     storable,
 )
-from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.fields import MAX_TURN_TEXT
 
 LABELLED = Path(__file__).parents[1] / "bench" / "salience.tsv"
@@ -37,10 +36,6 @@ def test_an_absent_value_has_its_default() -> None:
 
 def test_inject_as_a_boolean_is_still_understood() -> None:
     assert [policy({"inject": value}).inject for value in (True, False)] == ["prompt", "off"]
-
-
-def test_the_derived_default_policy_is_understood() -> None:
-    assert policy(capture_view(Settings())) == DEFAULT
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,6 @@ async def test_scope_settings_survive_a_restart(home: Home, now: datetime) -> No
     assert os.stat(home.scope_settings).st_mode & 0o077 == 0
 
 
-def test_an_unknown_scope_has_no_settings(home: Home) -> None:
-    assert ScopeBook(home).of("nobody") == ScopeSettings()
-    assert not os.path.exists(home.scope_settings)
-
-
 async def test_concurrent_changes_are_all_stored(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     names = [f"bucket {n}" for n in range(20)]

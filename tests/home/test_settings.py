@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
 from scrubjay.home.capture import DEFAULT, policy
 from scrubjay.home.kept import copy_of
-from scrubjay.home.paths import open_home
+from scrubjay.home.paths import Home
 from scrubjay.home.settings import (
     Settings,
     capture_view,
@@ -28,6 +29,7 @@ from scrubjay.home.settings import (
     load,
     pauses,
     with_store,
+    with_value,
     write_capture,
 )
 
@@ -208,8 +210,7 @@ def test_files_are_private_and_a_link_stays_a_link(tmp_path: Path) -> None:
         change(str(tmp_path / "absent" / "config.toml"), "paused", "true")
 
 
-def test_pauses_are_recorded_for_imports(tmp_path: Path, now: datetime) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_pauses_are_recorded_for_imports(home: Home, now: datetime) -> None:
     times = [now + timedelta(hours=hour) for hour in range(5)]
     off, paused = Settings(capture="off"), Settings(paused=True)
     for settings, at in zip((Settings(), paused, off, Settings(), off), times, strict=True):
@@ -218,8 +219,7 @@ def test_pauses_are_recorded_for_imports(tmp_path: Path, now: datetime) -> None:
     assert pauses(home) == [(stamps[1], stamps[3]), (stamps[4], None)]
 
 
-def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_hooks_see_only_what_they_need(home: Home, now: datetime) -> None:
     settings = Settings(capture="off", excluded=("/a",), model="secret")
     write_capture(home, settings, now)
     with open(home.capture, encoding="utf-8") as file:
@@ -239,8 +239,7 @@ def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
     assert policy(capture_view(Settings())) == DEFAULT
 
 
-def test_a_changed_preference_is_dated_and_an_unchanged_one_is_not(tmp_path: Path, now: datetime) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_a_changed_preference_is_dated_and_an_unchanged_one_is_not(home: Home, now: datetime) -> None:
     write_capture(home, Settings(), now)
     assert captured_since(home) is None
     write_capture(home, Settings(excluded=("/a",)), now)
@@ -251,8 +250,7 @@ def test_a_changed_preference_is_dated_and_an_unchanged_one_is_not(tmp_path: Pat
     assert captured_since(home) == now + timedelta(hours=1)
 
 
-def test_the_first_policy_of_a_new_home_is_dated(tmp_path: Path, now: datetime) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_the_first_policy_of_a_new_home_is_dated(home: Home, now: datetime) -> None:
     write_capture(home, Settings(excluded=("/a",)), now)
     assert captured_since(home) == now
 
@@ -272,10 +270,7 @@ WAYS = pytest.mark.parametrize("way", ["gone", "fifo", "folder", "{", "[]", "dee
 
 
 @WAYS
-def test_the_copy_of_a_policy_applies_while_the_file_is_damaged(
-    tmp_path: Path, now: datetime, way: str
-) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_the_copy_of_a_policy_applies_while_the_file_is_damaged(home: Home, now: datetime, way: str) -> None:
     write_capture(home, Settings(), now)
     write_capture(home, Settings(capture="salient"), now)
     view = capture.read(home)
@@ -286,10 +281,7 @@ def test_the_copy_of_a_policy_applies_while_the_file_is_damaged(
 
 
 @WAYS
-def test_a_policy_is_unknown_while_its_file_and_copy_are_damaged(
-    tmp_path: Path, now: datetime, way: str
-) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_a_policy_is_unknown_while_its_file_and_copy_are_damaged(home: Home, now: datetime, way: str) -> None:
     write_capture(home, Settings(), now)
     damage(home.capture, way)
     damage(copy_of(home.capture), "{")
@@ -301,8 +293,7 @@ def test_a_policy_is_unknown_while_its_file_and_copy_are_damaged(
 
 
 @pytest.mark.parametrize("since", ["\ud800", 7, [[1]]])
-def test_a_foreign_date_in_the_policy_stops_no_engine(tmp_path: Path, now: datetime, since: object) -> None:
-    home = open_home(str(tmp_path / "home"))
+def test_a_foreign_date_in_the_policy_stops_no_engine(home: Home, now: datetime, since: object) -> None:
     Path(home.capture).write_text(json.dumps({**capture_view(Settings()), "since": since}))
     write_capture(home, Settings(), now)
     assert capture.read(home)["since"] == (since if isinstance(since, str) else now.isoformat())
@@ -344,3 +335,41 @@ def test_any_other_store_is_refused(path: str, store: str) -> None:
         change(path, "store", store)
     with pytest.raises(InputError, match=r"SCRUBJAY_STORE = .* is not possible; give s3://bucket/prefix"):
         with_store(Settings(), store)
+
+
+LONG_LIST = 'c = [\n  "p", # in\n  "q"\n] # out'
+LONG_TEXT = "d = '''\na = 5\n''' # end"
+STATEMENTS = ["# no\u2028te", "", "a = 1", 'b = "x # y"  # z', LONG_LIST, LONG_TEXT, "e = true#"]
+documents = st.lists(st.sampled_from(STATEMENTS), unique=True).map("\n".join)
+keys = st.sampled_from("abcdef")
+values = st.one_of(
+    st.text(st.characters(codec="utf-8")),
+    st.integers(-(10**9), 10**9),
+    st.booleans(),
+    st.lists(st.text('ab\\"#,', max_size=3)),
+)
+
+
+@given(documents, keys, values | st.none())
+def test_a_key_is_set_or_removed_and_every_other_statement_stays(text: str, key: str, value: object) -> None:
+    changed = with_value(text, key, value)
+    others = {name: each for name, each in tomllib.loads(text).items() if name != key}
+    assert tomllib.loads(changed) == (others if value is None else {**others, key: value})
+    rest = (each for each in STATEMENTS if each in text and not each.startswith(f"{key} ="))
+    assert all(statement in changed for statement in rest)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "a = 2\n"),
+        ("b = 1", "b = 1\na = 2\n"),
+        ("b = 1\r\nc = 1", "b = 1\r\nc = 1\r\na = 2\r\n"),
+        ("a = 1 # one", "a = 2  # one\n"),
+        ("a = '#' # one\nb = 1", "a = 2  # one\nb = 1"),
+        ('"a" = 1\r\nb = 1\r\n', "a = 2\r\nb = 1\r\n"),
+        ("a = [ # in\n1] # out\n", "a = 2  # out\n"),
+    ],
+)
+def test_a_comment_after_the_value_stays(before: str, after: str) -> None:
+    assert with_value(before, "a", 2) == after

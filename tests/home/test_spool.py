@@ -17,18 +17,13 @@ from hypothesis import strategies as st
 
 from scrubjay.errors import HomeError, SpoolError
 from scrubjay.home import spool
-from scrubjay.home.paths import Home, open_home
+from scrubjay.home.paths import Home
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=8,
 )
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return open_home(str(tmp_path / "home"))
 
 
 def test_an_envelope_survives_a_round_trip_and_is_private(home: Home) -> None:
@@ -158,10 +153,6 @@ def test_requests_to_reconcile_are_separate_from_envelopes(home: Home) -> None:
     assert spool.requests(home) == [path]
     assert spool.read(path) == {"event": "session_start"}
     assert spool.pending(home) == []
-    assert (
-        stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) & 0o077 == 0
-        or stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
-    )
 
 
 def test_a_link_to_itself_is_foreign_and_stops_nothing(home: Home) -> None:

@@ -11,11 +11,8 @@ from pathlib import Path
 from scrubjay.encoders.bundled import FOLDER, VOCABULARY
 
 
-def save_bert(folder: Path, *, layers: int = 3, dense: bool = False, half: bool = False) -> Path:
-    """A BERT of 64 dimensions with CLS pooling, the same weights in every run.
-
-    `dense` appends a module that maps to 32 dimensions; `half` stores 16-bit floats.
-    """
+def save_bert(folder: Path, *, layers: int = 3, half: bool = False) -> Path:
+    """A BERT of 64 dimensions with CLS pooling, the same weights in every run; `half` stores 16-bit floats."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -31,11 +28,11 @@ def save_bert(folder: Path, *, layers: int = 3, dense: bool = False, half: bool 
     model = BertModel(config)
     (model.half() if half else model).save_pretrained(folder)
     shutil.copy(FOLDER / VOCABULARY, folder)
-    kinds = ["Transformer", "Pooling", *(["Dense"] if dense else []), "Normalize"]
-    places = [f"{place}_{kind}" if place else "" for place, kind in enumerate(kinds)]
     modules = [
         {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for place, (path, kind) in enumerate(zip(places, kinds, strict=True))
+        for place, (path, kind) in enumerate(
+            [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+        )
     ]
     settings: dict[str, object] = {
         "modules.json": modules,
@@ -48,20 +45,6 @@ def save_bert(folder: Path, *, layers: int = 3, dense: bool = False, half: bool 
         },
         "config_sentence_transformers.json": {"prompts": {"query": "question: "}},
     }
-    if dense:
-        from safetensors.torch import save_file as save_tensors
-
-        settings["2_Dense/config.json"] = {
-            "in_features": 64,
-            "out_features": 32,
-            "bias": True,
-            "activation_function": "torch.nn.modules.linear.Identity",
-        }
-        (folder / "2_Dense").mkdir()
-        save_tensors(
-            {"linear.weight": torch.randn(32, 64), "linear.bias": torch.randn(32)},
-            folder / "2_Dense" / "model.safetensors",
-        )
     for name, content in settings.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(json.dumps(content), "utf-8")

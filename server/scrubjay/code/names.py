@@ -78,9 +78,6 @@ class Listing:
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
         return by_name
 
-    def __contains__(self, path: str) -> bool:
-        return path in self._paths
-
     def find(self, name: str) -> str | None:
         """Return the only file with this path or end of a path, or None.
 

@@ -68,7 +68,7 @@ class OnnxEncoder(OnnxTokenEncoder):
             model=folder.reference,
             weights=digest(folder, weight_files),
             tokenizer=digest(folder, {folder.path / TOKENIZER}),
-            dim=self._dim(),
+            dim=len(self._vector(self.states("a text"))),
             pooling=self._pooling,
             max_seq_length=self._longest,
             query_prompt=prompts.query,
@@ -100,9 +100,6 @@ class OnnxEncoder(OnnxTokenEncoder):
         self._inputs = {node.name for node in self._session.get_inputs()}
         # The first output has the states of all tokens; its name differs between exports.
         self._output = self._session.get_outputs()[0].name
-
-    def _dim(self) -> int:
-        return len(self._vector(self.states("a text")))
 
     def _run(self, encoding: Any) -> NDArray[np.float32]:
         inputs = {

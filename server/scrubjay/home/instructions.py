@@ -18,15 +18,10 @@ FILES = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMI
 MAX_BYTES = 200_000  # a longer file is skipped
 
 
-def folders(home: Home, scope: str) -> list[str]:
-    """Return the existing folders of a project."""
-    return [folder for folder in project_folders(home, scope) if os.path.isdir(folder)]
-
-
 def instructions(home: Home, scope: str) -> list[str]:
     """Return the lines of a project's files for assistants, skipping files that cannot be read."""
     lines = []
-    for folder in folders(home, scope):
+    for folder in project_folders(home, scope):
         for name in FILES:
             try:
                 text = read_whole(os.path.join(folder, name), MAX_BYTES).decode("utf-8", "replace")

@@ -58,9 +58,6 @@ class Home:
         self.log = self._path("log")  # engine.log, hooks.log
         self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed
 
-    def __repr__(self) -> str:
-        return f"Home({self.root!r})"
-
     def _path(self, *parts: str) -> str:
         return os.path.join(self.root, *parts)
 

@@ -62,7 +62,7 @@ def display_name(scope: str) -> str:
     >>> display_name("repo_sparrow__0123456789abcdef"), display_name("dir_notes__0123456789abcdef")
     ('sparrow', 'notes')
     """
-    return _OWN_NAMES.get(scope) or _ascii_name(scope)
+    return _OWN_NAMES.read().get(scope) or _ascii_name(scope)
 
 
 def _ascii_name(scope: str) -> str:
@@ -89,10 +89,6 @@ class _OwnNames:
         self.home: Home | None = None  # a process serves one home
         self._names: dict[str, str] = {}
         self._state: tuple[object, ...] = ()  # of the file when it was read
-
-    def get(self, scope: str) -> str | None:
-        """Return the own name of a scope's project, or None if it is not known."""
-        return self.read().get(scope)
 
     def read(self) -> dict[str, str]:
         """Return the own names by scope."""
