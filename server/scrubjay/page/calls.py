@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
-from scrubjay.engine.verbs.facts import Rival
+from scrubjay.engine.verbs.facts import Rival, Which
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
@@ -18,25 +20,19 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, search_s
 from scrubjay.home.settings import change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
+from scrubjay.models.fields import Name, OneScope
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import Forget, Request, SearchRecords, parse
-from scrubjay.models.results import Hit, Restored
-from scrubjay.page.arguments import (
-    FactChange,
-    Facts,
-    GivenLog,
-    NewFact,
-    OneRecord,
-    OneSession,
-    Path,
-    Records,
-    Scoped,
-    SearchInput,
-    Sessions,
-    Setting,
-    TakeBack,
-    TextsToMark,
+from scrubjay.models.requests import (
+    AddMemory,
+    Forget,
+    Query,
+    Reason,
+    Request,
+    SearchRecords,
+    Tags,
+    parse,
 )
+from scrubjay.models.results import Hit, Restored
 from scrubjay.records.exchange import values_of
 from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
@@ -44,31 +40,142 @@ from scrubjay.search.marking import marked
 SOURCE = "page"
 MORE = 30  # hits, if the user also wants hits that a model would not get
 LONGEST_PART = 200_000  # characters of a document that are sent at once
+MOST_AT_ONCE = 200  # records that one call may change
+
+Ids = Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
+Size = Annotated[int, Field(ge=1, le=200)]
+Start = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 Report = Callable[[int, int, str], None]
 Hosts = Callable[[], list[dict[str, Any]]]  # returns the state of each host on this machine
-R = TypeVar("R", bound=Request)
 
 
 class Call(NamedTuple):
-    """One call of the page: the engine and its opened core, the arguments, and the callbacks."""
+    """One call of the page: the engine and its opened core, and the callbacks."""
 
     engine: Engine
     core: Core
-    params: Mapping[str, Any]
     report: Report
     hosts: Hosts
 
-    def request(self, kind: type[R]) -> R:
-        """Return the arguments as a request of this kind.
 
-        Raises:
-            InputError: the arguments are invalid.
-        """
-        return parse(kind, dict(self.params))
+class Sessions(Request):
+    """A page of sessions; `day` is a local date."""
+
+    scope: str | None = None
+    host: str | None = None
+    day: str | None = None
+    start: Start = 0
+    size: Size = 40
 
 
-async def _home(call: Call) -> Any:
+class OneSession(Request):
+    """A part of a session, from `start` or around the turn numbered `turn`."""
+
+    scope: str
+    session_id: str
+    start: Start = 0
+    size: Size = 40
+    turn: Start | None = None
+
+
+class OneRecord(Request):
+    """A record of any kind."""
+
+    id: str
+    start: Start = 0
+
+
+class Records(Request):
+    """Records to change together."""
+
+    ids: Ids
+    reason: Reason | None = None
+
+
+class SearchInput(Request):
+    """The input of the search: the query, and the filters that are set as chips."""
+
+    query: Query
+    kinds: tuple[Literal["memory", "turn", "chunk"], ...] = ("memory", "turn", "chunk")
+    scope: str | None = None
+    host: str | None = None
+    since: str | None = None
+    until: str | None = None
+    tags: Tags | None = None
+    more: bool = False
+
+
+class TextsToMark(Request):
+    """Texts of hits, in which to mark the parts that match the query."""
+
+    query: Query
+    texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
+
+
+class Facts(Request):
+    """A page of facts, filtered by the fields that are set; a fact must contain each word of `words`."""
+
+    scope: str | None = None
+    which: Which = "current"
+    words: Annotated[str, Field(max_length=500)] = ""
+    kind: str | None = None
+    tag: str | None = None
+    source: str | None = None
+    sort: Literal["created_at", "updated_at"] = "updated_at"
+    start: Start = 0
+    size: Size = 50
+
+
+class NewFact(AddMemory):
+    """A fact and the scope to store it in."""
+
+    scope: OneScope = USER_SCOPE
+
+
+class FactChange(Request):
+    """The content of the next version of a fact."""
+
+    id: str
+    content: str
+
+
+class Scoped(Request):
+    """One project, or all projects."""
+
+    scope: str | None = None
+
+
+class GivenLog(Request):
+    """The last `size` times that models were given memories: anywhere, in a project, or in a session."""
+
+    scope: str | None = None
+    session_id: str | None = None
+    size: Size = 8
+
+
+class TakeBack(Request):
+    """Distilled facts of a project to take back; without ids, those of the last run."""
+
+    scope: OneScope
+    ids: Annotated[tuple[Name, ...], Field(max_length=MOST_AT_ONCE)] = ()
+
+
+class Path(Request):
+    """An indexed file or folder to read again."""
+
+    path: str
+    scope: OneScope
+
+
+class Setting(Request):
+    """One setting, as a user would type it."""
+
+    key: str
+    value: str
+
+
+async def _home(call: Call, _: Request) -> Any:
     """Return what the frame of the page shows: the projects and the version of the engine."""
     counts = await call.core.counts.summary()
     order = sorted(counts, key=lambda scope: (-counts[scope]["turns"], display_name(scope)))
@@ -76,35 +183,31 @@ async def _home(call: Call) -> Any:
     return {"scopes": scopes, "user": USER_SCOPE, "version": call.engine.facts()["version"]}
 
 
-async def _status(call: Call) -> Any:
+async def _status(call: Call, _: Request) -> Any:
     return {**call.engine.facts(), **await call.core.status.report()}
 
 
-async def _hosts(call: Call) -> Any:
+async def _hosts(call: Call, _: Request) -> Any:
     """Return the state of each host on this machine, with the problems that `doctor` reports."""
     return {"hosts": await asyncio.to_thread(call.hosts)}
 
 
-async def _sessions(call: Call) -> Any:
-    request = call.request(Sessions)
+async def _sessions(call: Call, request: Sessions) -> Any:
     filters = request.model_dump(exclude={"scope"})
     return (await call.core.sessions.overview(request.scope, **filters)).model_dump(mode="json")
 
 
-async def _session(call: Call) -> Any:
-    request = call.request(OneSession)
+async def _session(call: Call, request: OneSession) -> Any:
     window = request.model_dump(include={"start", "size", "turn"})
     session = await call.core.sessions.read(request.scope, request.session_id, **window)
     return session.model_dump(mode="json")
 
 
-async def _outline(call: Call) -> Any:
-    request = call.request(OneSession)
+async def _outline(call: Call, request: OneSession) -> Any:
     return (await call.core.sessions.outline(request.scope, request.session_id)).model_dump(mode="json")
 
 
-async def _given(call: Call) -> Any:
-    request = call.request(GivenLog)
+async def _given(call: Call, request: GivenLog) -> Any:
     name = request.session_id and given.name_of(request.session_id)
     lines = [
         line
@@ -115,8 +218,7 @@ async def _given(call: Call) -> Any:
     return {"results": newest, "total": len(lines), "tokens": sum(line.tokens for line in lines)}
 
 
-async def _record(call: Call) -> Any:
-    request = call.request(OneRecord)
+async def _record(call: Call, request: OneRecord) -> Any:
     detail = (await call.core.lists.detail(await call.core.ids.full(request.id, None))).wire()
     if detail["kind"] == "document":
         text = detail["record"]["content"]
@@ -125,9 +227,8 @@ async def _record(call: Call) -> Any:
     return detail
 
 
-async def _search(call: Call) -> Any:
+async def _search(call: Call, form: SearchInput) -> Any:
     """Search as the tool of a model does, and also return the exact text that a model would get."""
-    form = call.request(SearchInput)
     scope = form.scope or EVERY_SCOPE
     values: dict[str, Any] = {"query": form.query, "srcs": form.kinds, "include": {"explain": True}}
     values |= form.model_dump(include={"since", "until", "tags", "host"}, exclude_none=True)
@@ -145,14 +246,12 @@ async def _search(call: Call) -> Any:
     return {**result, "text": answer.text}
 
 
-async def _marked(call: Call) -> Any:
+async def _marked(call: Call, request: TextsToMark) -> Any:
     """Mark matches by word and by meaning; a separate call, because meaning takes longer than the search."""
-    request = call.request(TextsToMark)
     return {"results": await call.core.search.marked(request.query, request.texts)}
 
 
-async def _facts(call: Call) -> Any:
-    request = call.request(Facts)
+async def _facts(call: Call, request: Facts) -> Any:
     scopes = [request.scope] if request.scope else await call.core.counts.scopes()
     page = await call.core.facts.page(scopes, **request.model_dump(exclude={"scope"}))
     results = [values_of(fact) for fact in page.results]
@@ -160,10 +259,10 @@ async def _facts(call: Call) -> Any:
     return {**page._asdict(), "results": results, "rivals": rivals}
 
 
-async def _alike(call: Call) -> Any:
+async def _alike(call: Call, request: Records) -> Any:
     """Return, by the id of a given fact, the first fact that may contradict it or says something newer."""
     rivals: dict[str, Any] = {}
-    for fact in (await call.core.lists.get(Memory, call.request(Records).ids)).values():
+    for fact in (await call.core.lists.get(Memory, request.ids)).values():
         for hit in await call.core.lists.like(fact):
             if hit.reason == "contradict" or (hit.reason == "update" and hit.date > fact.created_at):
                 reason: Literal["contradict", "newer"] = "newer" if hit.reason == "update" else "contradict"
@@ -171,20 +270,19 @@ async def _alike(call: Call) -> Any:
     return rivals
 
 
-async def _keep(call: Call) -> Any:
-    await call.core.facts.keep(call.request(Records).ids, SOURCE)
+async def _keep(call: Call, request: Records) -> Any:
+    await call.core.facts.keep(request.ids, SOURCE)
     return {}
 
 
-async def _take_back(call: Call) -> Any:
-    request = call.request(TakeBack)
+async def _take_back(call: Call, request: TakeBack) -> Any:
     facts = await call.core.distilling.take_back(request.scope, request.ids, SOURCE)
     return {"ids": [fact.id for fact in facts]}
 
 
-async def _fact(call: Call) -> Any:
+async def _fact(call: Call, request: OneRecord) -> Any:
     """Return a fact with its versions, newest first, its links, and similar facts."""
-    request, lists = call.request(OneRecord), call.core.lists
+    lists = call.core.lists
     fact = await lists.find(await call.core.ids.full(request.id, None))
     if not isinstance(fact, Memory):
         raise NotFound(f"No fact has the id {request.id[:80]!r}. It may be purged.")
@@ -205,15 +303,15 @@ async def _fact(call: Call) -> Any:
     }
 
 
-async def _add(call: Call) -> Any:
-    request, core = call.request(NewFact), call.core
+async def _add(call: Call, request: NewFact) -> Any:
+    core = call.core
     at = core.clock()
     sealed = await core.writer.seal("memory", request, scope=request.scope, source=SOURCE, at=at)
     return (await core.write(sealed)).wire()
 
 
-async def _change(call: Call) -> Any:
-    request, lists = call.request(FactChange), call.core.lists
+async def _change(call: Call, request: FactChange) -> Any:
+    lists = call.core.lists
     record_id = await call.core.ids.full(request.id, None)
     fact = await lists.find(record_id)
     if isinstance(fact, Memory) and (newest := await lists.newest_version(fact)).id != fact.id:
@@ -224,24 +322,23 @@ async def _change(call: Call) -> Any:
     return (await call.core.changes.edit(record_id, request.content, SOURCE)).wire()
 
 
-async def _forget(call: Call) -> Any:
-    request = call.request(Records)
+async def _forget(call: Call, request: Records) -> Any:
     return {"ids": await _forget_each(call, request.ids, reason=request.reason)}
 
 
-async def _would_purge(call: Call) -> Any:
+async def _would_purge(call: Call, request: Records) -> Any:
     """Return all records that a purge would delete, also older versions, turns, and facts of documents."""
     hits: dict[str, Hit] = {}
-    for record_id in call.request(Records).ids:
+    for record_id in request.ids:
         with contextlib.suppress(NotFound):  # already gone
-            request = Forget(id=record_id, purge=True, dry_run=True)
-            result = await call.core.removal.forget(request, USER_SCOPE, SOURCE)
+            purge = Forget(id=record_id, purge=True, dry_run=True)
+            result = await call.core.removal.forget(purge, USER_SCOPE, SOURCE)
             hits.update((hit.id, hit) for hit in result.candidates)
     return {"results": [hit.wire() for hit in hits.values()]}
 
 
-async def _purge(call: Call) -> Any:
-    return {"ids": await _forget_each(call, call.request(Records).ids, purge=True)}
+async def _purge(call: Call, request: Records) -> Any:
+    return {"ids": await _forget_each(call, request.ids, purge=True)}
 
 
 async def _forget_each(call: Call, ids: Sequence[str], **options: Any) -> list[str]:
@@ -254,11 +351,11 @@ async def _forget_each(call: Call, ids: Sequence[str], **options: Any) -> list[s
     return changed
 
 
-async def _restore(call: Call) -> Any:
+async def _restore(call: Call, request: Records) -> Any:
     """Restore records; return the ids that were restored or are gone, and why searches still omit some."""
     results: list[Restored] = []
     gone: list[str] = []
-    for record_id in call.request(Records).ids:
+    for record_id in request.ids:
         try:
             results.append(await call.core.removal.restore(record_id, SOURCE))
         except InputError:  # no record has the id, or the texts of a turn were purged
@@ -268,20 +365,18 @@ async def _restore(call: Call) -> Any:
     return {"ids": [result.id for result in restored], "gone": gone, "unseen": unseen}
 
 
-async def _documents(call: Call) -> Any:
-    scope = call.request(Scoped).scope or EVERY_SCOPE
+async def _documents(call: Call, request: Scoped) -> Any:
+    scope = request.scope or EVERY_SCOPE
     return {"results": [row.wire() for row in await call.core.ingest.list_documents(scope, 2_000)]}
 
 
-async def _chunks(call: Call) -> Any:
-    request = call.request(OneRecord)
+async def _chunks(call: Call, request: OneRecord) -> Any:
     chunks = await call.core.lists.chunks_of(request.id, start=request.start, size=50)
     results = [{"text": chunk.text, "lines": [chunk.line_start, chunk.line_end]} for chunk in chunks]
     return {"results": results}
 
 
-async def _index(call: Call) -> Any:
-    request = call.request(Path)
+async def _index(call: Call, request: Path) -> Any:
 
     async def report(done: int, total: int, path: str) -> None:
         call.report(done, total, path)
@@ -290,11 +385,11 @@ async def _index(call: Call) -> Any:
     return (await run([request.path], scope=request.scope, source=SOURCE, report=report, again=True)).wire()
 
 
-async def _reindex(call: Call) -> Any:
+async def _reindex(call: Call, _: Request) -> Any:
     return {"passages": await call.core.reindex.run(call.report)}
 
 
-async def _settings(call: Call) -> Any:
+async def _settings(call: Call, _: Request) -> Any:
     settings, rows = call.engine.settings, []
     choices = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
     for key, default, description in describe():
@@ -305,9 +400,9 @@ async def _settings(call: Call) -> Any:
     return {"settings": rows, "hosts": await asyncio.to_thread(call.hosts)}
 
 
-async def _set(call: Call) -> Any:
+async def _set(call: Call, request: Setting) -> Any:
     """Write one setting, and return its value and whether it applies only after a restart of the engine."""
-    request, home = call.request(Setting), call.engine.home
+    home = call.engine.home
     settings = await asyncio.to_thread(change, home.config, request.key, request.value)
     write_capture(home, settings, call.core.clock())
     restart = call.engine.reload()
@@ -316,32 +411,33 @@ async def _set(call: Call) -> Any:
     return {"value": typed(value), "restart": request.key in restart, **folders}
 
 
-CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {
-    "home": _home,
-    "status": _status,
-    "hosts": _hosts,
-    "sessions": _sessions,
-    "session": _session,
-    "outline": _outline,
-    "given": _given,
-    "record": _record,
-    "search": _search,
-    "marked": _marked,
-    "facts": _facts,
-    "fact": _fact,
-    "alike": _alike,
-    "keep": _keep,
-    "take-back": _take_back,
-    "add": _add,
-    "change": _change,
-    "forget": _forget,
-    "would-purge": _would_purge,
-    "purge": _purge,
-    "restore": _restore,
-    "documents": _documents,
-    "chunks": _chunks,
-    "index": _index,
-    "reindex": _reindex,
-    "settings": _settings,
-    "set": _set,
+# Each call by its name: its arguments, and the function that runs it.
+CALLS: dict[str, tuple[type[Request], Callable[[Call, Any], Awaitable[Any]]]] = {
+    "home": (Request, _home),
+    "status": (Request, _status),
+    "hosts": (Request, _hosts),
+    "sessions": (Sessions, _sessions),
+    "session": (OneSession, _session),
+    "outline": (OneSession, _outline),
+    "given": (GivenLog, _given),
+    "record": (OneRecord, _record),
+    "search": (SearchInput, _search),
+    "marked": (TextsToMark, _marked),
+    "facts": (Facts, _facts),
+    "fact": (OneRecord, _fact),
+    "alike": (Records, _alike),
+    "keep": (Records, _keep),
+    "take-back": (TakeBack, _take_back),
+    "add": (NewFact, _add),
+    "change": (FactChange, _change),
+    "forget": (Records, _forget),
+    "would-purge": (Records, _would_purge),
+    "purge": (Records, _purge),
+    "restore": (Records, _restore),
+    "documents": (Scoped, _documents),
+    "chunks": (OneRecord, _chunks),
+    "index": (Path, _index),
+    "reindex": (Request, _reindex),
+    "settings": (Request, _settings),
+    "set": (Setting, _set),
 }

@@ -38,6 +38,7 @@ from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.refusals import status_of
 from scrubjay.models.records import AnyRecord, Turn, derived_id
+from scrubjay.models.requests import parse
 from scrubjay.page.calls import CALLS, SOURCE, Call, Hosts
 
 log = logging.getLogger("scrubjay.page")
@@ -177,11 +178,16 @@ class Page:
         return await self._answer(request.path_params["name"], await _json_object(request))
 
     async def _answer(self, name: str, params: dict[str, object]) -> Response:
-        if (call := CALLS.get(name)) is None:
+        if name not in CALLS:
             return _refusal(404, f"This engine has no call {name[:80]!r}. It may be older than the page.")
-        return await self._run(
-            name, lambda core: call(Call(self._engine, core, params, self._report_progress, self._hosts))
-        )
+        kind, work = CALLS[name]
+
+        async def run(core: Core) -> object:
+            return await work(
+                Call(self._engine, core, self._report_progress, self._hosts), parse(kind, params)
+            )
+
+        return await self._run(name, run)
 
     async def _add_file(self, request: Request) -> Response:
         if refusal := self._check_access(request):

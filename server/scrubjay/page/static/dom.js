@@ -16,7 +16,7 @@ function make(element, props, children) {
   for (const [name, value] of Object.entries(props ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "indeterminate") element[name] = value;
+    else if (name === "value" || name === "checked") element[name] = value;
     else if (name === "vars") for (const [property, setting] of Object.entries(value)) element.style.setProperty(property, setting);
     else element.setAttribute(name, value === true ? "" : visible(value));
   }

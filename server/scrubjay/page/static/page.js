@@ -109,7 +109,6 @@ function theme() {
     } catch {
       // a browser without storage follows the system
     }
-    dispatchEvent(new CustomEvent("theme"));
   };
   let saved = "";
   try {

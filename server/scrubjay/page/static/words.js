@@ -60,8 +60,6 @@ export function ago(instant) {
   return date(instant);
 }
 
-export const when = (instant) => h("time", { datetime: instant, title: moment(instant) }, moment(instant));
-
 /** The names of projects that their scopes do not spell, such as `größe`, as the engine sends them with each answer. */
 export const ownNames = new Map();
 
