@@ -58,81 +58,50 @@ def it_shows_raw_and_streamed_responses(client: Supermemory) -> None:
 
 
 def it_asks_undocumented_endpoints(client: Supermemory) -> None:
-    body = {
-        "containerTag": "undocumented",
-        "memories": [{"content": "Bitterns boom at dusk.", "isStatic": True}],
-    }
-    made = client.post("/v4/memories", cast_to=httpx.Response, body=body).json()
-    (memory,) = made["memories"]
-    assert (
-        memory["memory"] == "Bitterns boom at dusk."
-        and memory["isStatic"] is True
-        and memory["id"]
-        and memory["createdAt"]
-    )
+    given = {"content": "Bitterns boom at dusk.", "isStatic": True}
+    body = {"containerTag": "undocumented", "memories": [given]}
+    (memory,) = client.post("/v4/memories", cast_to=httpx.Response, body=body).json()["memories"]
+    assert (memory["memory"], memory["isStatic"]) == (given["content"], True) and memory["createdAt"]
     found = client.search.memories(q="bitterns", container_tag="undocumented", threshold=0)
     assert found.results[0].id == memory["id"]  # at once
 
 
 def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
-    assert "nothing-like-it" in refused(
-        supermemory.NotFoundError, 404, lambda: client.documents.get("nothing-like-it")
-    )
-    refused(supermemory.NotFoundError, 404, lambda: client.documents.delete("nothing-like-it"))
-    refused(supermemory.NotFoundError, 404, lambda: client.documents.update("nothing-like-it", content="x"))
-    refused(
-        supermemory.NotFoundError,
-        404,
-        lambda: client.memories.forget(container_tag="nobody", id="nothing-like-it"),
-    )
-    refused(
-        supermemory.BadRequestError, 400, lambda: client.search.memories(q="x", aggregate=True, rerank=True)
-    )
-    refused(supermemory.BadRequestError, 400, lambda: client.search.documents(q=""))
-    refused(supermemory.BadRequestError, 400, lambda: client.search.documents(q="x", limit=101))
-    refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="user"))
-    refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="two words"))
+    missing = "nothing-like-it"
+    for call in (
+        lambda: client.documents.get(missing),
+        lambda: client.documents.delete(missing),
+        lambda: client.documents.update(missing, content="x"),
+        lambda: client.memories.forget(container_tag="nobody", id=missing),
+        lambda: client.connections.list(),
+    ):
+        refused(supermemory.NotFoundError, 404, call)
+    for call in (
+        lambda: client.search.memories(q="x", aggregate=True, rerank=True),
+        lambda: client.search.documents(q=""),
+        lambda: client.search.documents(q="x", limit=101),
+        lambda: client.add(content="x", container_tag="user"),
+        lambda: client.add(content="x", container_tag="two words"),
+    ):
+        refused(supermemory.BadRequestError, 400, call)
     client.settings.update(filter_prompt="Only birds.")
     assert client.settings.get().filter_prompt == "Only birds."
-    refused(supermemory.NotFoundError, 404, lambda: client.connections.list())
 
 
 # -- documents -----------------------------------------------------------------------------------------------
 
 
 def it_adds_a_document_that_is_done_and_found(client: Supermemory) -> None:
-    added = whole(
-        client.add(
-            content="Herons wait for frogs near the zyxweir.",
-            container_tag="add",
-            metadata={"bird": "heron", "n": 3},
-        )
-    )
+    text, metadata = "Herons wait for frogs near the zyxweir.", {"bird": "heron", "n": 3}
+    added = whole(client.add(content=text, container_tag="add", metadata=metadata))
     assert added.status == "queued"
     document = whole(done(client, added.id))
-    assert (document.status, document.type, document.task_type, document.dreaming_status) == (
-        "done",
-        "text",
-        "memory",
-        "done",
-    )
-    assert document.content == "Herons wait for frogs near the zyxweir." and document.metadata == {
-        "bird": "heron",
-        "n": 3,
-    }
-    assert (
-        document.container_tags == ["add"]
-        and document.custom_id is None
-        and document.created_at <= document.updated_at
-    )
-    assert document.summary
+    assert (document.status, document.dreaming_status) == ("done", "done")
+    assert (document.type, document.task_type, document.custom_id) == ("text", "memory", None)
+    assert (document.content, document.metadata, document.container_tags) == (text, metadata, ["add"])
+    assert document.created_at <= document.updated_at and document.summary
     (memory,) = document.memories
-    assert (
-        memory.memory == document.content
-        and memory.is_latest
-        and memory.version == 1
-        and memory.source_count == 1
-    )
+    assert (memory.memory, memory.version, memory.source_count) == (text, 1, 1) and memory.is_latest
     (result,) = client.search.memories(q="zyxweir", container_tag="add").results
     assert result.id == memory.id and result.memory == memory.memory and result.similarity > 0.6
 
@@ -207,10 +176,8 @@ def it_uploads_a_file_with_every_field(client: Supermemory) -> None:
         )
     )
     document = done(client, added.id)
-    assert (
-        document.content.strip() == "The sanderling runs from the waves."
-        and document.custom_id == "sanderling"
-    )
+    assert document.content.strip() == "The sanderling runs from the waves."
+    assert document.custom_id == "sanderling"
     assert document.metadata == {"kind": "bird", "n": 1} and document.container_tags == ["files"]
     assert document.filepath == "/beach/sanderling.txt" and document.memories
 
@@ -220,11 +187,8 @@ def it_lists_pages_in_order_with_and_without_content(client: Supermemory) -> Non
         client.add(
             content=f"Gull {n} of the harbour.", container_tag="list", metadata={"n": n, "even": n % 2 == 0}
         )
-    page = whole(
-        client.documents.list(
-            container_tags=["list"], limit=2, page=2, order="asc", sort="createdAt", include_content=True
-        )
-    )
+    rising = {"limit": 2, "page": 2, "order": "asc", "sort": "createdAt", "include_content": True}
+    page = whole(client.documents.list(container_tags=["list"], **rising))
     assert [row.content for row in page.memories] == ["Gull 2 of the harbour.", "Gull 3 of the harbour."]
     facts = page.pagination
     assert (facts.current_page, facts.limit, facts.total_items, facts.total_pages) == (2, 2, 5, 3)
@@ -240,9 +204,8 @@ def it_lists_what_is_being_processed(client: Supermemory) -> None:
     done(client, added.id)
     assert whole(client.documents.list_processing(container_tags="processing")).total_count == 0
     for view in ("active", "pending", "all"):
-        listed = whole(
-            client.documents.list_processing(container_tags="processing", view=view, page=1, limit=10)
-        )
+        asked = {"container_tags": "processing", "view": view, "page": 1, "limit": 10}
+        listed = whole(client.documents.list_processing(**asked))
         assert listed.total_count >= len(listed.documents)
 
 
@@ -257,12 +220,8 @@ def it_deletes_in_bulk(client: Supermemory) -> None:
     rest = client.documents.delete_bulk(container_tags=["bulk"])
     assert rest.success and rest.deleted_count == 2 and rest.container_tags == ["bulk"]
     assert client.documents.list(container_tags=["bulk"]).memories == []
-    assert (
-        client.search.memories(
-            q="rail of the reeds", container_tag="bulk", search_mode="hybrid", threshold=0
-        ).results
-        == []
-    )
+    asked = {"container_tag": "bulk", "search_mode": "hybrid", "threshold": 0}
+    assert client.search.memories(q="rail of the reeds", **asked).results == []
 
 
 if __name__ == "__main__":

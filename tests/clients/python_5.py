@@ -38,9 +38,8 @@ def it_adds_and_searches_as_its_readme_does(client: Supermemory) -> None:
     assert added.status == "queued"
     response = whole(client.search("user_alex", query="when does alex like to meet?", limit=5))
     result = response.results[0]
-    assert (
-        "morning meetings" in (result.memory or result.chunk) and result.is_latest and not result.is_inference
-    )
+    assert "morning meetings" in (result.memory or result.chunk)
+    assert result.is_latest and not result.is_inference
     assert 0 < result.similarity <= 1 and response.search_time >= 0 and result.system.updated_at
     assert client.add("user_alex", content="Alex prefers morning meetings.", id="pref-1").id == added.id
 
@@ -58,26 +57,20 @@ def it_asks_asynchronously(client: Supermemory) -> None:
 
 def it_filters_as_its_readme_does(client: Supermemory) -> None:
     for source, priority in (("slack", 1), ("slack", 3), ("mail", 5)):
-        client.add(
-            "plans",
-            content=f"Launch plans of priority {priority} from {source}.",
-            metadata={"source": source, "priority": priority},
+        text, metadata = (
+            f"Launch plans of priority {priority} from {source}.",
+            {"source": source, "priority": priority},
         )
-    wanted = {
-        "operator": "and",
-        "operands": [
-            {"field": "source", "operator": "eq", "value": "slack"},
-            {"field": "priority", "operator": "gte", "value": 3},
-        ],
-    }
+        client.add("plans", content=text, metadata=metadata)
+    conditions = (("source", "eq", "slack"), ("priority", "gte", 3))
+    operands = [dict(zip(("field", "operator", "value"), each, strict=True)) for each in conditions]
+    wanted = {"operator": "and", "operands": operands}
     found = whole(client.search("plans", query="launch plans", filter=wanted)).results
     assert {(row.metadata["source"], row.metadata["priority"]) for row in found} == {("slack", 3)}
-    assert [
-        row.metadata["priority"] for row in client.list("plans", "documents", filter=wanted).documents
-    ] == [3]
-    assert [row.memory for row in client.profile("plans", filter=wanted).profile.dynamic] == [
-        "Launch plans of priority 3 from slack."
-    ]
+    (row,) = client.list("plans", "documents", filter=wanted).documents
+    assert row.metadata["priority"] == 3
+    (row,) = client.profile("plans", filter=wanted).profile.dynamic
+    assert row.memory == "Launch plans of priority 3 from slack."
 
 
 def it_lists_as_its_readme_does(client: Supermemory) -> None:
@@ -97,14 +90,20 @@ def it_uploads_a_file_as_its_readme_does(client: Supermemory) -> None:
 
 
 def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
-    refused(supermemory.NotFoundError, 404, lambda: client.documents.get("user_alex", "missing-id"))
-    refused(supermemory.NotFoundError, 404, lambda: client.memories.get("user_alex", "missing-id"))
-    refused(supermemory.BadRequestError, 400, lambda: client.search("user_alex", query=""))
-    refused(supermemory.BadRequestError, 400, lambda: client.search("user_alex", query="x", limit=101))
-    refused(supermemory.BadRequestError, 400, lambda: client.search("user_alex", query="x", threshold=1.5))
-    refused(supermemory.BadRequestError, 400, lambda: client.add("user", content="x"))
-    refused(supermemory.BadRequestError, 400, lambda: client.add("*", content="x"))
-    refused(supermemory.NotFoundError, 404, lambda: client.connectors.list_all())
+    for call in (
+        lambda: client.documents.get("user_alex", "missing-id"),
+        lambda: client.memories.get("user_alex", "missing-id"),
+        lambda: client.connectors.list_all(),
+    ):
+        refused(supermemory.NotFoundError, 404, call)
+    for call in (
+        lambda: client.search("user_alex", query=""),
+        lambda: client.search("user_alex", query="x", limit=101),
+        lambda: client.search("user_alex", query="x", threshold=1.5),
+        lambda: client.add("user", content="x"),
+        lambda: client.add("*", content="x"),
+    ):
+        refused(supermemory.BadRequestError, 400, call)
 
 
 def it_takes_options_for_one_request(client: Supermemory) -> None:
@@ -130,22 +129,20 @@ def it_takes_every_field_of_an_add(client: Supermemory) -> None:
         dreaming="instant",
     )
     document = whole(done(client, "fields", added.id))
-    assert (
-        document.system.status == "done"
-        and document.system.dreaming_status == "done"
-        and document.type == "text"
+    assert (document.system.status, document.system.dreaming_status, document.type) == (
+        "done",
+        "done",
+        "text",
     )
     assert document.metadata == {"kind": "bird", "wings": 2, "seen": True, "places": ["rock", "sea"]}
-    assert (
-        document.content
-        == document.chunks[0].content
-        == document.memories[0].memory
-        == "The gannet dives from thirty metres."
-    )
+    (chunk,), (memory,) = document.chunks, document.memories
+    assert document.content == chunk.content == memory.memory == "The gannet dives from thirty metres."
     assert document.chunks[0].position == 0 and document.memories[0].version == 1 and document.summary
     assert client.documents.get("fields", "gannet-1").id == added.id
     bare = client.documents.get("fields", added.id)
     assert bare.chunks is None and bare.memories is None
+    assert whole(client.documents.update("fields", added.id, content="The gannet flew.")).id == added.id
+    assert client.documents.get("fields", "gannet-1").content == "The gannet flew."
 
 
 def it_deletes_documents(client: Supermemory) -> None:
@@ -167,56 +164,41 @@ def it_adds_many_at_once(client: Supermemory) -> None:
 
 
 def it_uploads_replaces_and_updates_files(client: Supermemory) -> None:
-    fields = {
-        "supporting_context": "Birds of the beach.",
-        "metadata": '{"n": 1}',
-        "group": '{"n": 1}',
-        "date": "2026-01-02T03:04:05Z",
-    }
-    more = {"task_type": "memory", "dreaming": "instant", "file_type": "text", "mime_type": "text/plain"}
-    added = client.documents.upload_file(
-        "files", file=("bird.txt", b"The sanderling runs.", "text/plain"), **fields, **more
-    )
-    assert done(client, "files", added.id).metadata == {"n": 1}
-    replaced = client.documents.replace_with_file(
-        "files", added.id, file=("bird.txt", b"The turnstone turns stones.", "text/plain")
-    )
-    assert (
-        whole(replaced).id == added.id
-        and done(client, "files", added.id).content.strip() == "The turnstone turns stones."
-    )
+    def file(text: str) -> tuple[str, bytes, str]:
+        return "bird.txt", text.encode(), "text/plain"
+
+    def shown() -> tuple[str, Any]:
+        document = done(client, "files", added.id)
+        return document.content.strip(), document.metadata
+
+    fields = {"supporting_context": "Birds of the beach.", "metadata": '{"n": 1}', "group": '{"n": 1}'}
+    fields |= {"date": "2026-01-02T03:04:05Z", "task_type": "memory", "dreaming": "instant"}
+    fields |= {"file_type": "text", "mime_type": "text/plain"}
+    added = client.documents.upload_file("files", file=file("The sanderling runs."), **fields)
+    assert shown() == ("The sanderling runs.", {"n": 1})
+    replaced = client.documents.replace_with_file("files", added.id, file=file("The turnstone turns stones."))
+    assert whole(replaced).id == added.id and shown()[0] == "The turnstone turns stones."
     updated = whole(client.documents.update_file("files", added.id, metadata='{"n": 2}'))
-    document = done(client, "files", added.id)
-    assert (
-        updated.id == added.id
-        and document.metadata == {"n": 2}
-        and document.content.strip() == "The turnstone turns stones."
-    )
-    client.documents.update_file("files", added.id, file=("bird.txt", b"The phalarope spins.", "text/plain"))
-    assert done(client, "files", added.id).content.strip() == "The phalarope spins."
+    assert updated.id == added.id and shown() == ("The turnstone turns stones.", {"n": 2})
+    client.documents.update_file("files", added.id, file=file("The phalarope spins."))
+    assert shown()[0] == "The phalarope spins."
 
 
 def it_lists_every_type(client: Supermemory) -> None:
     added = client.add("types", content="The wigeon whistles.", metadata={"n": 1})
     client.memories.forget("types", ids=[fact(client, "types", "The teal is forgotten.")])
     extras = {"content": True, "memory_count": True, "forgotten": True}
-    row = next(
-        row
-        for row in whole(client.list("types", "documents", include=extras)).documents
-        if row.id == added.id
-    )
+    rows = whole(client.list("types", "documents", include=extras)).documents
+    row = next(row for row in rows if row.id == added.id)
     assert row.content == "The wigeon whistles." and row.system.memory_count == 1 and row.metadata == {"n": 1}
     bare = next(row for row in client.list("types", "documents").documents if row.id == added.id)
     assert bare.content is None and bare.system.memory_count is None
     chunk = next(row for row in whole(client.list("types", "chunks")).chunks if row.document_id == added.id)
     assert chunk.content == "The wigeon whistles." and chunk.position == 0
-    assert [row.memory for row in whole(client.list("types", "memories")).memories] == [
-        "The wigeon whistles."
-    ]
-    forgotten = {
-        row.memory: row.is_forgotten
-        for row in whole(client.list("types", "memories", include=extras)).memories
-    }
+    (memory,) = whole(client.list("types", "memories")).memories
+    assert memory.memory == "The wigeon whistles."
+    every = whole(client.list("types", "memories", include=extras)).memories
+    forgotten = {row.memory: row.is_forgotten for row in every}
     assert forgotten == {"The wigeon whistles.": False, "The teal is forgotten.": True}
 
 
@@ -228,22 +210,13 @@ def it_searches_with_every_field(client: Supermemory) -> None:
     include = {"documents": True, "related": True, "forgotten": True}
     for mode in ("memories", "hybrid", "chunks"):
         for rerank in ("none", "order", "aggregate"):
-            options = {
-                "search_mode": mode,
-                "limit": 3,
-                "include": include,
-                "threshold": 0.0,
-                "rerank": rerank,
-                "rewrite_query": True,
-            }
+            options = {"search_mode": mode, "limit": 3, "include": include, "threshold": 0.0}
+            options |= {"rerank": rerank, "rewrite_query": True}
             (row,) = whole(client.search("search", query="fish of the brindlewater", **options)).results
-            assert (
-                row.chunk if mode == "chunks" else row.memory
-            ) == "The osprey takes fish from the brindlewater."
-            assert (row.memory if mode == "chunks" else row.chunk) is None
-            assert row.included.document.id and (
-                mode == "chunks" or (row.id == id and row.included.related.parents == [])
-            )
+            texts = (row.chunk, row.memory) if mode == "chunks" else (row.memory, row.chunk)
+            assert texts == ("The osprey takes fish from the brindlewater.", None)
+            assert row.included.document.id
+            assert mode == "chunks" or (row.id == id and row.included.related.parents == [])
     assert client.search("search", query="fish of the brindlewater").results[0].included is None
 
 
@@ -253,35 +226,26 @@ def it_gets_and_forgets_memories(client: Supermemory) -> None:
     assert memory.memory == "Memory one of the marsh." and memory.is_latest and not memory.is_forgotten
     assert memory.included.document.id and memory.included.related.parents == []
     gone = whole(client.memories.forget("forget", ids=[ids[0], "missing-id"]))
-    assert (
-        gone.count == 1
-        and gone.matches[0].memory == "Memory one of the marsh."
-        and gone.errors[0].id == "missing-id"
-    )
+    assert (gone.count, gone.matches[0].memory) == (1, "Memory one of the marsh.")
+    assert gone.errors[0].id == "missing-id"
     preview = whole(client.memories.forget_matching("forget", query="memory two of the marsh", dry_run=True))
     assert ids[1] in {match.id for match in preview.matches} and preview.count == len(preview.matches)
     assert not client.memories.get("forget", ids[1]).is_forgotten
     client.memories.forget_matching("forget", query="memory two of the marsh", dry_run=False)
-    assert ids[1] not in {
-        row.id
-        for row in client.search("forget", query="memory two", search_mode="memories", threshold=0).results
-    }
+    found = client.search("forget", query="memory two", search_mode="memories", threshold=0).results
+    assert ids[1] not in {row.id for row in found}
 
 
 def it_keeps_buckets_of_a_profile(client: Supermemory) -> None:
-    set_ = whole(
-        client.profiles.set_buckets("buckets", buckets={"food": "What they like to eat", "work": "Their job"})
-    )
-    assert set_.buckets == {"food": "What they like to eat", "work": "Their job"}
-    assert whole(client.profiles.delete_buckets("buckets", buckets=["work"])).buckets == {
-        "food": "What they like to eat"
-    }
-    assert whole(client.profiles.get_buckets("buckets")).buckets == {"food": "What they like to eat"}
+    food = {"food": "What they like to eat"}
+    both = {**food, "work": "Their job"}
+    assert whole(client.profiles.set_buckets("buckets", buckets=both)).buckets == both
+    assert whole(client.profiles.delete_buckets("buckets", buckets=["work"])).buckets == food
+    assert whole(client.profiles.get_buckets("buckets")).buckets == food
     client.add("buckets", content="Mara likes to eat plums.")
     profile = whole(client.profile("buckets", buckets=["food"])).profile
-    assert [row.memory for row in profile.dynamic] == ["Mara likes to eat plums."] and set(
-        profile.buckets
-    ) == {"food"}
+    assert [row.memory for row in profile.dynamic] == ["Mara likes to eat plums."]
+    assert set(profile.buckets) == {"food"}
 
 
 # -- namespaces ----------------------------------------------------------------------------------------------
@@ -298,12 +262,8 @@ def it_keeps_namespaces(client: Supermemory) -> None:
     assert moved.namespace == "space-a"
     until(lambda: client.list("space-b", "documents").documents, "the document moved")
     gone = whole(client.namespaces.delete("space-b"))
-    assert (gone.status, gone.namespace, gone.deleted_documents_count, gone.deleted_memories_count) == (
-        "deleted",
-        "space-b",
-        1,
-        1,
-    )
+    assert (gone.status, gone.namespace) == ("deleted", "space-b")
+    assert (gone.deleted_documents_count, gone.deleted_memories_count) == (1, 1)
     refused(supermemory.NotFoundError, 404, lambda: client.namespaces.get("space-b"))
 
 

@@ -10,7 +10,7 @@ import pytest
 from current import CURRENT
 from fastapi import FastAPI
 from mcp.server import Server
-from spellings import V4, V5
+from spellings import V4, V5, Hebb
 
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
@@ -40,6 +40,11 @@ def v4(http: httpx2.AsyncClient) -> V4:
 @pytest.fixture
 def v5(http: httpx2.AsyncClient) -> V5:
     return V5(http)
+
+
+@pytest.fixture
+def hebb(http: httpx2.AsyncClient) -> Hebb:
+    return Hebb(http)
 
 
 # the official clients of version 4 are long tests too

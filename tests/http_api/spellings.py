@@ -221,6 +221,37 @@ class V5(Api):
         return await self.call("DELETE", f"/ns/{tag}", status, params={"moveTo": target})
 
 
+class Hebb(Api):
+    """Hebb Mind's API; a path is what follows `/api/v1/`, and `how` is passed to httpx."""
+
+    async def call(self, method: str, path: str, status: int = 200, **how: Any) -> Any:
+        return await super().call(method, f"/api/v1/{path}", status, **how)
+
+    async def keep(self, content: str, status: int = 201, **fields: Any) -> Any:  # type: ignore[override]
+        return await self.post("memories", status, content=content, **fields)
+
+    async def keep_all(self, items: list[dict[str, Any]], status: int = 201) -> Any:
+        return await self.call("POST", "memories/batch", status, json=items)
+
+    async def memory(self, id: str, status: int = 200, **how: Any) -> Any:
+        return await self.call("GET", f"memories/{id}", status, **how)
+
+    async def change(self, id: str, status: int = 200, **fields: Any) -> Any:
+        return await self.call("PATCH", f"memories/{id}", status, json=fields)
+
+    async def delete(self, id: str, status: int = 204, **how: Any) -> Any:
+        return await self.call("DELETE", f"memories/{id}", status, **how)
+
+    async def listed(self, status: int = 200, **params: Any) -> Any:
+        return await self.call("GET", "memories", status, params=params)
+
+    async def search(self, query: Any, status: int = 200, **fields: Any) -> Any:
+        return await self.post("search", status, query=query, **fields)
+
+    async def ingest(self, content: str, status: int = 201, **fields: Any) -> Any:
+        return await self.post("ingest", status, content=content, **fields)
+
+
 def with_permissions(app: ASGIApp, permissions: Permissions) -> httpx2.AsyncClient:
     """A client whose token has these permissions."""
 

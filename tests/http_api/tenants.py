@@ -13,6 +13,7 @@ from string import Template
 from typing import Any
 
 import httpx2
+from spellings import V4, V5, Hebb
 
 FIRST, SECOND = "tenant-a", "tenant-b"
 RARE = "zyqwortha"  # the question of the second tenant
@@ -94,7 +95,6 @@ SUPERMEMORY: dict[str, list[Try]] = {
     "POST /v3/documents/documents": [to("/v3/documents/documents", json=tag) for tag in ({}, _TAGS)],
     "GET /v3/documents/processing": [to("/v3/documents/processing", params={"containerTags": "$tag", "view": "all"})],
     **_either("GET /v3/documents/{id}", "/v3/documents/ID"),
-    **_either("GET /v3/documents/{id}/chunks", "/v3/documents/ID/chunks"),
     **_either("DELETE /v3/documents/{id}", "/v3/documents/ID"),
     "PATCH /v3/documents/{id}": [
         to(f"/v3/documents/{id}", GONE, json={"content": "Overwritten.", **tag})
@@ -175,9 +175,6 @@ NAMESPACES: dict[str, list[Try]] = {
         to(f"/ns/$tag/list/{kind}", json={"include": {"content": True, "memoryCount": True, "forgotten": True}})
         for kind in ("documents", "chunks", "memories")
     ],
-    "POST /ns/{namespace}/list/documents/memory-counts": [
-        to("/ns/$tag/list/documents/memory-counts", json={"ids": ["$document", "$custom"]})
-    ],
     "GET /ns/{namespace}/memories/{id}": [
         to(f"/ns/$tag/memories/{id}", GONE, params={"include": ["related", "documents"]}) for id in ("$memory", "$old", "$turn")
     ],
@@ -236,93 +233,40 @@ TRIES = SUPERMEMORY | NAMESPACES | HEBB
 
 async def settle_in(http: httpx2.AsyncClient) -> dict[str, str]:
     """Store something for the first tenant by every route that stores; return the names."""
-
-    async def kept(method: str, url: str, **body: Any) -> Any:
-        answer = await http.request(method, url, **body)
-        assert answer.is_success, (url, answer.status_code, answer.text)
-        return answer.json()
-
-    said = f"The {RARE} waits for the {SECRET}"
-    more = {"metadata": {"who": SECRET}, "containerTag": FIRST}
-    document = await kept(
-        "POST",
-        "/v3/documents",
-        json={"content": f"{said} in a file.", "customId": "kestrel-1", "filepath": "/a/b.md", **more},
-    )
-    await kept(
-        "POST",
-        "/v3/documents/file",
-        files={"file": (f"{SECRET}.txt", f"{said} as an upload.", "text/plain")},
-        data={"containerTag": FIRST},
-    )
-    await kept(
-        "POST", f"/ns/{FIRST}/document", json={"content": f"{said} in a namespace.", "id": "kestrel-2"}
-    )
-    text = f"{RARE} was here before."
-    made = await kept(
-        "POST",
-        "/v4/memories",
-        json={
-            "memories": [{"content": text}, {"content": f"{said} for good.", "isStatic": True}],
-            "containerTag": FIRST,
-        },
-    )
-    old = made["memories"][0]["id"]
-    new = await kept(
-        "PATCH", "/v4/memories", json={"id": old, "newContent": f"{said} now.", "containerTag": FIRST}
-    )
-    lost = await kept(
-        "POST",
-        "/v4/memories",
-        json={
-            "memories": [{"content": f"{said} no longer."}, {"content": f"{RARE} alone."}],
-            "containerTag": FIRST,
-        },
-    )
-    await kept("DELETE", "/v4/memories", json={"id": lost["memories"][0]["id"], "containerTag": FIRST})
-    messages = [
-        {"role": "user", "content": f"What of the {RARE}?"},
-        {"role": "assistant", "content": f"{said} in talk."},
-    ]
-    await kept(
-        "POST",
-        "/v4/conversations",
-        json={"conversationId": "talk-1", "messages": messages, "containerTags": [FIRST]},
-    )
-    scope = {"X-Scrubjay-Scope": FIRST}
+    v4, v5, hebb = V4(http), V5(http), Hebb(http)
+    said, text = f"The {RARE} waits for the {SECRET}", f"{RARE} alone."
+    fields = {"id": "kestrel-1", "filepath": "/a/b.md", "metadata": {"who": SECRET}}
+    document = await v4.add(f"{said} in a file.", FIRST, **fields)
+    await v4.upload(f"{SECRET}.txt", f"{said} as an upload.".encode(), FIRST)
+    await v5.add(f"{said} in a namespace.", FIRST, id="kestrel-2")
+    old = await v4.keep(f"{RARE} was here before.", FIRST)
+    await v4.keep(f"{said} for good.", FIRST, isStatic=True)
+    new = await v4.revise(old, f"{said} now.", FIRST)
+    await v4.forget(FIRST, id=await v4.keep(f"{said} no longer.", FIRST))
+    await v4.keep(text, FIRST)
+    talk = (("user", f"What of the {RARE}?"), ("assistant", f"{said} in talk."))
+    messages = [{"role": role, "content": content} for role, content in talk]
+    await v4.post("/v4/conversations", conversationId="talk-1", messages=messages, containerTags=[FIRST])
     tags = {"tags": ["bird", "feather", SECRET], "metadata": {"session_id": "hebb-1", "turn": 0}}
-    episode = await kept(
-        "POST", "/api/v1/memories", json={"content": f"{said} in Hebb.", **tags}, headers=scope
-    )
-    turn = await kept(
-        "POST",
-        "/api/v1/memories",
-        json={"content": f"{said} said in Hebb.", "partition_id": "mem_episodic", **tags},
-        headers=scope,
-    )
-    await kept(
-        "POST", "/api/v1/ingest", json={"content": f"User: Which {RARE}?\nAssistant: {said}."}, headers=scope
-    )
-    await kept(
-        "PUT", f"/ns/{FIRST}/profile/buckets", json={"buckets": {f"of-{SECRET}": f"What {SECRET} likes"}}
-    )
-    await kept(
-        "PATCH",
-        f"/v3/container-tags/{FIRST}",
-        json={"name": f"The {SECRET}", "entityContext": f"About {SECRET}."},
-    )
-    ids = {
-        "document": document["id"],
-        "memory": new["id"],
-        "old": old,
-        "episode": episode["id"],
-        "turn": turn["id"],
-    }
+    items = [
+        {"content": f"{said} in Hebb.", **tags},
+        {"content": f"{said} said in Hebb.", "partition_id": "mem_episodic", **tags},
+    ]
+    scope = {"X-Scrubjay-Scope": FIRST}
+    episode, turn = await hebb.call("POST", "memories/batch", 201, json=items, headers=scope)
+    conversation = {"content": f"User: Which {RARE}?\nAssistant: {said}."}
+    await hebb.call("POST", "ingest", 201, json=conversation, headers=scope)
+    buckets = {"buckets": {f"of-{SECRET}": f"What {SECRET} likes"}}
+    await v5.call("PUT", f"/ns/{FIRST}/profile/buckets", json=buckets)
+    names = {"name": f"The {SECRET}", "entityContext": f"About {SECRET}."}
+    await v4.call("PATCH", f"/v3/container-tags/{FIRST}", json=names)
+    ids = {"document": document["id"], "memory": new["id"], "old": old}
+    ids |= {"episode": episode["id"], "turn": turn["id"]}
     return {
         **ids,
         "custom": "kestrel-1",
         "taken": "kestrel-2",
-        "text": f"{RARE} alone.",
+        "text": text,
         "rare": RARE,
         "session": "talk-1",
     }

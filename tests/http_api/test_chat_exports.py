@@ -113,7 +113,6 @@ def test_only_the_final_branch_of_an_edited_conversation_counts():
         ("Human: a\nuser: b\nAI: c\nassistant: d", [("a", ""), ("b", "c\n\nd")]),
         ("System: be kind\nUser: Hi", [("Hi", "")]),
         ("Assistant: Welcome.\nUser: Hi", [("Hi", "")]),
-        ("> one\n> two\n\nthe answer\n> three", [("one\ntwo", "the answer"), ("three", "")]),
         ("User: see\nAssistant: it says\n> User: no\nwell", [("see", "it says\n> User: no\nwell")]),
         ("just a note", [("just a note", "")]),
         ("", []),

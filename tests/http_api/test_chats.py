@@ -67,27 +67,15 @@ async def test_a_profile_shows_what_the_user_said_last_in_conversations(v4: V4):
 
 async def test_a_question_about_a_chat_is_answered_with_a_citation(v4: V4, engine: Engine):
     await under(engine, "all")
-    await converse(
-        v4,
-        [{**message, "timestamp": "2026-02-03T10:00:00.000Z"} for message in RENAME],
-        metadata={"source": "webui"},
-    )
+    at, metadata = "2026-02-03T10:00:00.000Z", {"source": "webui"}
+    await converse(v4, [{**message, "timestamp": at} for message in RENAME], metadata=metadata)
     await embedded(await engine.core())
     asked = {"q": QUESTION, "containerTag": TAG, "includeChats": True, "threshold": 0}
     found = (await v4.post("/v4/search", **asked))["results"]
-    assert {each["role"]: each["memory"] for each in found} == {
-        message["role"]: message["content"] for message in RENAME
-    }
-    for each in found:
-        cited = {key: each[key] for key in ("src", "threadId", "sessionId", "turn", "ts", "metadata")}
-        assert cited == {
-            "src": "chat",
-            "threadId": "c1",
-            "sessionId": "c1",
-            "turn": 0,
-            "ts": "2026-02-03T10:00:00.000Z",
-            "metadata": {"source": "webui"},
-        }
+    said = {message["role"]: message["content"] for message in RENAME}
+    assert {each["role"]: each["memory"] for each in found} == said
+    cited = {"src": "chat", "threadId": "c1", "sessionId": "c1", "turn": 0, "ts": at, "metadata": metadata}
+    assert all(each == each | cited for each in found)
 
 
 async def test_the_message_that_answers_comes_first_and_counts_alone(v4: V4, engine: Engine):
@@ -108,10 +96,8 @@ async def test_the_message_that_answers_comes_first_and_counts_alone(v4: V4, eng
 async def test_a_long_message_is_cut_to_the_part_that_answers(v4: V4, engine: Engine):
     await under(engine, "all")
     filler = "The weather on the way to the office was dull and grey again. " * 40
-    await converse(
-        v4,
-        [RENAME[0], {"role": "assistant", "content": f"{filler}\n\n{RENAME[1]['content']}\n\n{filler}"}],
-    )
+    answer = f"{filler}\n\n{RENAME[1]['content']}\n\n{filler}"
+    await converse(v4, [RENAME[0], {"role": "assistant", "content": answer}])
     found = await v4.search("advance_clock() everywhere", includeChats=True)
     (answer,) = (each for each in found if each["role"] == "assistant")
     assert "advance_clock()" in answer["memory"] and len(answer["memory"]) <= 900
@@ -148,15 +134,11 @@ async def test_every_result_names_its_source_when_chats_are_included(v4: V4, eng
     await v4.keep("We rename nothing without a test.")
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick()?", assistant="Yes.")
     assert {each["src"] for each in await v4.search("rename", includeChats=True)} == {"doc", "chat"}
-    for kinds, expected in (
-        (["doc", "chat"], {"doc", "chat"}),
-        (["doc"], {"doc"}),
-        (["chat"], {"chat"}),
-        ("chat", {"chat"}),
-    ):
+    for kinds in (["doc", "chat"], ["doc"], ["chat"], "chat"):
+        expected = {kinds} if isinstance(kinds, str) else set(kinds)
         assert {each["src"] for each in await v4.search("rename", type=kinds)} == expected
-    await v4.post("/v4/search", 400, q="rename", type=["mail"])
-    await v4.post("/v4/search", 400, q="rename", type=[])
+    for wrong in (["mail"], []):
+        await v4.post("/v4/search", 400, q="rename", type=wrong)
 
 
 async def test_a_grown_conversation_adds_only_its_new_turns(v4: V4, engine: Engine):
@@ -168,11 +150,7 @@ async def test_a_grown_conversation_adds_only_its_new_turns(v4: V4, engine: Engi
     shown = await v4.document(first["id"])
     assert shown["title"] == "Conversation c1"
     text = await text_of(engine, first["id"])
-    assert (
-        text.count("rename tick()") == 1
-        and text.count("Which port") == 1
-        and text.count("listening on 8421") == 1
-    )
+    assert all(text.count(words) == 1 for words in ("rename tick()", "Which port", "listening on 8421"))
     assert [(row.user, row.assistant) for row in await turns(engine)] == [
         (RENAME[0]["content"], RENAME[1]["content"]),
         ("Which port does the server use?\n\n[image_url]", "It uses 8421."),
@@ -186,10 +164,7 @@ async def test_only_the_end_of_a_conversation_is_added_and_an_answer_joins_its_q
     await under(engine, "all")
     for message in (*RENAME, *PORT):
         id = (await converse(v4, [message]))["id"]
-    assert [(bool(row.user), bool(row.assistant)) for row in await turns(engine)] == [
-        (True, True),
-        (True, True),
-    ]
+    assert [(bool(row.user), bool(row.assistant)) for row in await turns(engine)] == [(True, True)] * 2
     whole = (await converse(v4, [*RENAME, *PORT], "c2"))["id"]
     assert await text_of(engine, id) == await text_of(engine, whole)
 
@@ -212,13 +187,10 @@ async def test_the_policy_decides_which_turns_are_recorded(
     v4: V4, engine: Engine, policy: str, expected: list[int]
 ):
     await under(engine, policy)
-    talk = [
-        {"role": "user", "content": "Good morning to everybody here"},
-        {"role": "assistant", "content": "Good morning, what a nice day"},
-    ]
-    await converse(
-        v4, [*RENAME, *talk, {"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}]
-    )
+    talk = ("Good morning to everybody here", "Good morning, what a nice day", "ok", "fine")
+    roles = ("user", "assistant") * 2
+    messages = [{"role": role, "content": text} for role, text in zip(roles, talk, strict=True)]
+    await converse(v4, [*RENAME, *messages])
     assert [row.turn for row in await turns(engine)] == expected
 
 
@@ -230,10 +202,9 @@ async def test_messages_below_the_least_length_are_not_recorded(v4: V4, engine: 
 
 async def test_short_messages_of_one_turn_do_not_add_up_to_the_least_length(v4: V4, engine: Engine):
     await under(engine, "all", min_length=60)
-    short = [{"role": "user", "content": "Which port is it?"}, {"role": "user", "content": "And which host?"}]
-    await converse(
-        v4, [*short, {"role": "assistant", "content": "It is heron:8421, as I said in the morning."}]
-    )
+    short = [{"role": "user", "content": text} for text in ("Which port is it?", "And which host?")]
+    answer = {"role": "assistant", "content": "It is heron:8421, as I said in the morning."}
+    await converse(v4, [*short, answer])
     assert await turns(engine) == []
 
 
@@ -267,9 +238,8 @@ async def test_a_conversation_is_not_returned_both_as_chat_and_as_document(v4: V
         await under(engine, policy)
         found = await v4.search(QUESTION, mode="hybrid", includeChats=True)
         older = await v4.post("/v3/search", q=QUESTION, containerTag=TAG, includeChats=True)
-        assert (
-            [each["src"] for each in found] == [each["src"] for each in older["results"]] == ["chat", "chat"]
-        )
+        for results in (found, older["results"]):
+            assert [each["src"] for each in results] == ["chat", "chat"]
     (whole,) = (await v4.post("/v3/search", q=QUESTION, containerTag=TAG))["results"]
     assert "src" not in whole and whole["title"] == "Conversation c1"
 
@@ -285,9 +255,8 @@ async def test_secrets_of_a_conversation_are_replaced_everywhere(v4: V4, engine:
     await under(engine, "all")
     secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
     for _ in range(2):
-        id = (await converse(v4, [{"role": "user", "content": f"Our deploy token is {secret}, keep it."}]))[
-            "id"
-        ]
+        said = {"role": "user", "content": f"Our deploy token is {secret}, keep it."}
+        id = (await converse(v4, [said]))["id"]
     (row,) = await turns(engine)
     text = await text_of(engine, id)
     assert secret not in text and secret not in (row.user or "") and text.count("Our deploy token") == 1
@@ -299,9 +268,8 @@ async def test_deleting_a_conversations_document_takes_its_turns_with_it(v4: V4,
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick() again?", assistant="No.")
     await v4.forget(id=id)
     core = await engine.core()
-    assert {each["sessionId"] for each in await v4.search(QUESTION, includeChats=True, mode="hybrid")} == {
-        "s1"
-    }
+    found = await v4.search(QUESTION, includeChats=True, mode="hybrid")
+    assert {each["sessionId"] for each in found} == {"s1"}
     await core.removal.restore(id, "test")
     assert {each["sessionId"] for each in await v4.search(QUESTION, type="chat")} == {"s1", "c1"}
 

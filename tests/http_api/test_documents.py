@@ -67,14 +67,6 @@ async def test_html_that_is_given_as_content_is_read_as_a_page(api: V4 | V5):
     assert (await api.document(second["id"]))["content"] == "<html></html>"
 
 
-async def test_nothing_is_updated_before_it_is_created(v4: V4):
-    id = (await v4.add("The zebra fair is in Oslo.", documentDate="2999-01-01"))["id"]
-    whole = await v4.call("GET", f"/v3/documents/{id}")
-    listed = (await v4.memories())["rows"]
-    shown = [whole, *whole["memories"], *listed]
-    assert len(shown) == 3 and all(each["createdAt"] <= each["updatedAt"] for each in shown)
-
-
 async def test_new_content_replaces_the_text_and_the_memories_follow(api: V4 | V5):
     id = (await api.add(DEPLOYS, id="one", metadata={"a": 1}))["id"]
     assert await api.change("one", content="Deploys go out on Fridays now.") == {"id": id, "status": "queued"}
@@ -225,7 +217,7 @@ async def test_the_memory_tool_of_claude_rewrites_its_files(v4: V4):
 
 
 async def test_a_file_is_read_and_titled_by_its_first_heading(api: V4 | V5):
-    form = as_json(metadata={"team": "ops"}, date="2026-01-15", group="", taskType="memory", fileType="text")
+    form = as_json(metadata={"team": "ops"}, date="2026-01-15", taskType="memory", fileType="text")
     id = (await api.upload("notes.md", b"# Notes\n\nThe office is in Vienna.", **form))["id"]
     shown = await api.document(id)
     assert (shown["title"], shown["metadata"]) == ("Notes", {"team": "ops"})
@@ -255,7 +247,7 @@ async def test_a_form_needs_a_file_and_its_fields_may_be_json_text(v4: V4, v5: V
     await v4.call("POST", "/v3/documents/file", 400, data={"containerTag": TAG})
     await v5.call("POST", f"/ns/{TAG}/document/file", 400, files={"metadata": (None, "{}")})
     await v5.upload("t.txt", b"text", status=400, unknown="x")
-    form = as_json(containerTags=[TAG], filepath="/up/notes.md", customId="")
+    form = as_json(containerTags=[TAG], filepath="/up/notes.md")
     made = await v4.call("POST", "/v3/documents/file", files={"file": ("a.md", b"Hens.")}, data=form)
     assert (await v4.document(made["id"]))["filepath"] == "/up/notes.md"
     await v4.add(DEPLOYS, id="good")
@@ -345,13 +337,9 @@ async def test_a_list_of_version_5_contains_the_requested_fields(v5: V5):
     await v5.listed("documents", status=400, sort="position")
 
 
-async def test_the_chunks_of_a_document_are_returned_in_order(v4: V4, v5: V5):
+async def test_the_chunks_of_a_document_are_listed_in_order(v5: V5):
     text = "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} says something of its own. " * 40 for n in range(3))
-    id = (await v4.add(text, id="long", metadata={"lang": "en"}))["id"]
-    answer = await v4.call("GET", "/v3/documents/long/chunks?limit=2")
-    assert [(each["position"], each["documentId"]) for each in answer["chunks"]] == [(0, id), (1, id)]
-    assert "Part 0" in answer["chunks"][0]["content"] and answer["pagination"]["totalItems"] >= 3
-    await v4.call("GET", "/v3/documents/nothing/chunks", 404)
+    id = (await v5.add(text, id="long", metadata={"lang": "en"}))["id"]
     rows = (await v5.listed("chunks", sort="position", order="asc", limit=100))["rows"]
     assert [each["position"] for each in rows] == list(range(len(rows))) and len(rows) >= 3
     assert {(each["documentId"], each["metadata"]["lang"]) for each in rows} == {(id, "en")}
@@ -369,13 +357,6 @@ async def test_version_5_returns_chunks_and_memories_only_on_request(v5: V5):
         assert both["memories"] == []
     await v5.call("GET", path, 400, params={"include": "everything"})
     assert both["system"].keys() == {"status", "dreamingStatus", "createdAt", "updatedAt"}
-
-
-async def test_version_5_counts_the_memories_of_documents(v5: V5):
-    one, two = (await v5.add("One fact."))["id"], (await v5.add("No fact.", taskType="superrag"))["id"]
-    ids = [one, two, (await v5.add("Another's fact.", "other"))["id"], "nope"]
-    answer = await v5.post(f"/ns/{TAG}/list/documents/memory-counts", ids=ids)
-    assert answer == {"counts": [{"id": one, "memoryCount": 1}, {"id": two, "memoryCount": 0}]}
 
 
 async def test_version_4_lists_unfinished_documents(v4: V4):

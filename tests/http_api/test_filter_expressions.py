@@ -1,6 +1,4 @@
-"""Filters in the form of v5: the meaning of each operator, what is refused and where, and that the schema
-agrees.
-"""
+"""Filters in the form of v5: the meaning of each operator, what is refused, and that the schema agrees."""
 
 from __future__ import annotations
 
@@ -10,21 +8,22 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from scrubjay.http_api.supermemory.v5.filter_expressions import (
     DEEPEST,
     MOST,
     WIDEST,
     FilterExpression,
-    parse_expression,
 )
-from scrubjay.models.filters import matches
+from scrubjay.models.filters import Filter, matches
 from scrubjay.store import facets
 from scrubjay.store.store import Store
 
 ROW = {"lang": "Go", "year": 2024, "done": True, "tags": ["db", "API"], "a.b": "dotted"}
-SCHEMA = TypeAdapter(FilterExpression).json_schema()
+ADAPTER: TypeAdapter[Filter] = TypeAdapter(FilterExpression)
+parse_expression = ADAPTER.validate_python
+SCHEMA = ADAPTER.json_schema()
 
 
 def predicate(operator: str, value: Any, field: str = "lang", **more: Any) -> dict[str, Any]:
@@ -83,37 +82,33 @@ def wide(operands: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"),
+    "wrong",
     [
-        ([], "must be an object"),
-        ({"AND": [{"key": "lang", "value": "Go"}]}, "'AND' is not known"),
-        ({"operator": "and", "operands": [{}]}, "field must be"),
-        (predicate("eq", "Go", "no space"), "field must be"),
-        (predicate("eq", "Go", ""), "field must be"),
-        (predicate("is", "Go"), "operator must be one of eq, neq"),
-        (predicate("gt", "5"), "value must be a finite number"),
-        (predicate("gt", True), "value must be a finite number"),
-        (predicate("gt", 5, caseSensitive=True), "no letter case"),
-        (predicate("eq", None), "value must be a text"),
-        (predicate("eq", ["Go"]), "value must be a text"),
-        (predicate("contains", ""), "every text contains that"),
-        (predicate("contains", 5), "must be a text"),
-        (predicate("arrayContains", "x", caseSensitive=False), "caseSensitive belongs to"),
-        (predicate("eq", 5, caseSensitive=False), "caseSensitive belongs to"),
-        (predicate("eq", "Go", caseSensitive="yes"), "must be true or false"),
-        (predicate("eq", "Go", negate=True), "'negate' is not known"),
-        ({"operator": "and", "operands": []}, "operands must be a list of 1 to 200"),
-        ({"operator": "not", "operands": [predicate("eq", "Go")]}, "operator must be and or or"),
-        (
-            {"operator": "or", "operands": [predicate("eq", "Go"), {"operator": "and", "operands": [5]}]},
-            r"operands\[1\].operands\[0\]",
-        ),
-        (nested(DEEPEST + 1), "more than 5 levels"),
-        (wide(WIDEST + 1), "1 to 200"),
+        [],
+        {"AND": [{"key": "lang", "value": "Go"}]},
+        {"operator": "and", "operands": [{}]},
+        predicate("eq", "Go", "no space"),
+        predicate("eq", "Go", ""),
+        predicate("is", "Go"),
+        predicate("gt", "5"),
+        predicate("gt", True),
+        predicate("gt", 5, caseSensitive=True),
+        predicate("eq", None),
+        predicate("eq", ["Go"]),
+        predicate("contains", ""),
+        predicate("contains", 5),
+        predicate("eq", "\0"),
+        predicate("arrayContains", "x", caseSensitive=False),
+        predicate("eq", "Go", caseSensitive="yes"),
+        predicate("eq", "Go", negate=True),
+        {"operator": "and", "operands": []},
+        {"operator": "not", "operands": [predicate("eq", "Go")]},
+        {"operator": "or", "operands": [predicate("eq", "Go"), {"operator": "and", "operands": [5]}]},
+        wide(WIDEST + 1),
     ],
 )
-def test_an_invalid_expression_is_refused_with_its_location(wrong: Any, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_an_invalid_expression_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValidationError):
         parse_expression(wrong)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, SCHEMA)
@@ -125,9 +120,15 @@ def test_the_deepest_and_widest_allowed_expressions_are_accepted() -> None:
         jsonschema.validate(allowed, SCHEMA)
 
 
-def test_a_tree_of_too_many_predicates_is_refused() -> None:
-    with pytest.raises(ValueError, match="more than 1,000 predicates"):
-        parse_expression({"operator": "and", "operands": [wide(WIDEST)] * (MOST // WIDEST + 1)})
+def test_a_tree_that_is_too_deep_or_has_too_many_predicates_is_refused() -> None:
+    many = {"operator": "and", "operands": [wide(WIDEST)] * (MOST // WIDEST + 1)}
+    for tree, words in (
+        (many, "1,000 predicates"),
+        (nested(DEEPEST + 1), "5 levels"),
+        (nested(500), "depth"),
+    ):
+        with pytest.raises(ValidationError, match=f"more than {words}|maximum validation {words}"):
+            parse_expression(tree)
 
 
 async def test_a_search_carries_as_many_predicates_as_are_allowed(store: Store) -> None:
@@ -149,5 +150,5 @@ JSON = st.recursive(
 def test_any_expression_is_read_or_refused(value: Any) -> None:
     try:
         parse_expression(value)
-    except ValueError as error:
-        assert str(error)
+    except ValidationError as error:
+        assert error.errors()

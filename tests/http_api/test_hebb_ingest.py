@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import httpx2
+from spellings import Hebb
 
 PLAIN = (
     "User: What did we rename tick() to?\nAssistant: To advance().\nUser: And the zebra "
@@ -13,39 +12,30 @@ PLAIN = (
 )
 
 
-async def ingest(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[str, Any]:
-    answer = await http.post("/api/v1/ingest", json={"content": content, **fields})
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
-async def test_a_conversation_sent_twice_is_recorded_once(http: httpx2.AsyncClient):
-    assert await ingest(http, PLAIN) == {
+async def test_a_conversation_sent_twice_is_recorded_once(hebb: Hebb):
+    assert await hebb.ingest(PLAIN) == {
         "format_detected": "plain",
         "turns_parsed": 2,
         "memories_created": 2,
         "warnings": [],
     }
-    assert (await ingest(http, PLAIN))["memories_created"] == 0
-    items = (await http.get("/api/v1/memories")).json()["items"]
-    assert [each["metadata"]["turn"] for each in items] == [1, 0] and len(
-        {each["metadata"]["session_id"] for each in items}
-    ) == 1
+    assert (await hebb.ingest(PLAIN))["memories_created"] == 0
+    items = (await hebb.listed())["items"]
+    assert [each["metadata"]["turn"] for each in items] == [1, 0]
+    assert len({each["metadata"]["session_id"] for each in items}) == 1
     assert {(each["partition_id"], each["source"]) for each in items} == {("mem_episodic", "ingest")}
 
 
-async def test_a_turn_is_found_with_its_neighbours(http: httpx2.AsyncClient):
-    await ingest(http, PLAIN)
-    answer = await http.post(
-        "/api/v1/search", json={"query": "What did we rename tick() to?", "top_k": 1, "next_turns": 1}
-    )
-    (hit,) = answer.json()["results"]
+async def test_a_turn_is_found_with_its_neighbours(hebb: Hebb):
+    await hebb.ingest(PLAIN)
+    answer = await hebb.search("What did we rename tick() to?", top_k=1, next_turns=1)
+    (hit,) = answer["results"]
     assert "advance()" in hit["memory"]["content"] and hit["memory"]["metadata"]["turn"] == 0
-    (neighbour,) = answer.json()["related"]
+    (neighbour,) = answer["related"]
     assert neighbour["reason"] == "window" and "green" in neighbour["content"]
 
 
-async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.AsyncClient):
+async def test_a_transcript_that_has_grown_adds_only_what_is_new(hebb: Hebb):
     def line(role: str, text: str, n: int) -> str:
         stamp = {
             "sessionId": "s1",
@@ -56,19 +46,19 @@ async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.As
         return json.dumps({"type": role, "message": {"role": role, "content": text}, **stamp})
 
     lines = [line(role, f"{role} {n} about zebras", n) for n in range(3) for role in ("user", "assistant")]
-    assert (await ingest(http, "\n".join(lines[:4]), format_hint="claude_code"))["memories_created"] == 2
-    grown = await ingest(http, "\n".join(lines))
+    assert (await hebb.ingest("\n".join(lines[:4]), format_hint="claude_code"))["memories_created"] == 2
+    grown = await hebb.ingest("\n".join(lines))
     assert (grown["format_detected"], grown["turns_parsed"], grown["memories_created"]) == (
         "claude_code",
         3,
         1,
     )
-    items = (await http.get("/api/v1/memories")).json()["items"]
+    items = (await hebb.listed())["items"]
     assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00.000Z" for n in (2, 1, 0)]
 
 
 async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest_is_stored(
-    http: httpx2.AsyncClient,
+    hebb: Hebb,
 ):
     def export(*texts: str) -> str:
         return "\n".join(
@@ -77,42 +67,33 @@ async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest
             for role in ("user", "assistant")
         )
 
-    await ingest(http, export("one", "two"))
-    again = await ingest(http, export("one", "other", "three"))
-    assert (again["turns_parsed"], again["memories_created"]) == (
-        3,
-        1,
-    ) and "already has another user text" in again["warnings"][0]
+    await hebb.ingest(export("one", "two"))
+    again = await hebb.ingest(export("one", "other", "three"))
+    assert (again["turns_parsed"], again["memories_created"]) == (3, 1)
+    assert "already has another user text" in again["warnings"][0]
 
 
-async def test_ignored_fields_are_named_in_a_warning(http: httpx2.AsyncClient):
-    answer = await ingest(http, PLAIN, format_hint="word", partition_id="mem_semantic")
+async def test_ignored_fields_are_named_in_a_warning(hebb: Hebb):
+    answer = await hebb.ingest(PLAIN, format_hint="word", partition_id="mem_semantic")
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]
 
 
-async def test_a_wrong_field_is_refused(http: httpx2.AsyncClient):
-    for fields in (
+async def test_a_wrong_field_is_refused(hebb: Hebb):
+    for wrong in (
         {"content": ""},
         {"content": "x" * 500_001},
         {"importance_score": 11},
         {"source": "engine:x"},
     ):
-        assert (await http.post("/api/v1/ingest", json={"content": PLAIN, **fields})).status_code == 422
+        await hebb.ingest(**{"content": PLAIN, **wrong}, status=422)
+    await hebb.ingest(PLAIN, 404, partition_id="mem_none")
 
 
-async def test_an_unknown_partition_is_not_found(http: httpx2.AsyncClient):
-    assert (
-        await http.post("/api/v1/ingest", json={"content": PLAIN, "partition_id": "mem_none"})
-    ).status_code == 404
-
-
-async def test_lone_surrogates_and_empty_input_break_nothing(http: httpx2.AsyncClient):
+async def test_lone_surrogates_and_empty_input_break_nothing(hebb: Hebb):
     for content in (
         '{"type": "user", "content": "a \\ud83d b"}',
         '{"type": "user"}',
         "[]",
         '[{"mapping": null}]',
-        "> ",
     ):
-        answer = await http.post("/api/v1/ingest", json={"content": content})
-        assert answer.status_code == 201, answer.text
+        await hebb.ingest(content)

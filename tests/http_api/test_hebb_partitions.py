@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import httpx2
 import pytest
 from said import embedded, fact, turn
+from spellings import Hebb
 
 from scrubjay.engine.engine import Engine
 from scrubjay.home.partitions import PartitionBook
@@ -18,53 +16,40 @@ SYSTEM = ["mem_hippocampus", "mem_semantic", "mem_episodic", "mem_preference", "
 MINE = {"id": "mem_recipes", "name": "Recipes", "description": "What was cooked"}
 
 
-async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> None:
-    assert (await http.post("/api/v1/memories", json={"content": content, **fields})).status_code == 201
-
-
-async def test_the_five_built_in_partitions_always_exist_and_cannot_be_deleted(http: httpx2.AsyncClient):
-    listed = (await http.get("/api/v1/partitions")).json()
-    assert [each["id"] for each in listed] == SYSTEM and all(
-        each["is_system"] and each["description"] for each in listed
-    )
+async def test_the_five_built_in_partitions_always_exist_and_cannot_be_deleted(hebb: Hebb):
+    listed = await hebb.call("GET", "partitions")
+    assert [each["id"] for each in listed] == SYSTEM
+    assert all(each["is_system"] and each["description"] for each in listed)
     for id in SYSTEM:
-        answer = await http.delete(f"/api/v1/partitions/{id}")
-        assert answer.status_code == 400 and "built-in" in answer.json()["detail"]
+        assert "built-in" in (await hebb.call("DELETE", f"partitions/{id}", 400))["detail"]
 
 
-async def test_a_partition_is_created_filled_changed_and_deleted(http: httpx2.AsyncClient, engine: Engine):
-    made = await http.post("/api/v1/partitions", json=MINE)
-    assert made.status_code == 201 and made.json() | MINE == made.json()
-    assert (made.json()["is_system"], made.json()["memory_count"], made.json()["enabled"]) == (False, 0, True)
-    assert (await http.post("/api/v1/partitions", json=MINE)).status_code == 400
-    await keep(http, "Zebra cake.", partition_id="mem_recipes")
-    at = "/api/v1/partitions/mem_recipes"
-    changed = await http.patch(at, json={"description": "What tasted good", "enabled": False})
-    assert (
-        changed.json()
-        | {"name": "Recipes", "description": "What tasted good", "enabled": False, "memory_count": 1}
-        == changed.json()
-    )
-    assert (
-        PartitionBook(engine.home).of(["sm_project_default"])["mem_recipes"].description == "What tasted good"
-    ), "kept on disk"
-    refused = await http.delete(at)
-    assert refused.status_code == 400 and "holds 1 memories" in refused.json()["detail"]
-    (memory,) = (await http.get("/api/v1/memories", params={"partition_id": "mem_recipes"})).json()["items"]
-    await http.delete(f"/api/v1/memories/{memory['id']}")
-    assert (await http.delete(at)).status_code == 204
-    for answer in (await http.get(at), await http.delete(at), await http.patch(at, json={"name": "x"})):
-        assert answer.status_code == 404
+async def test_a_partition_is_created_filled_changed_and_deleted(hebb: Hebb, engine: Engine):
+    made = await hebb.post("partitions", 201, **MINE)
+    assert made == made | MINE | {"is_system": False, "memory_count": 0, "enabled": True}
+    await hebb.post("partitions", 400, **MINE)
+    await hebb.keep("Zebra cake.", partition_id="mem_recipes")
+    at, change = "partitions/mem_recipes", {"description": "What tasted good", "enabled": False}
+    changed = await hebb.call("PATCH", at, json=change)
+    assert changed == changed | {"name": "Recipes", "memory_count": 1} | change
+    on_disk = PartitionBook(engine.home).of(["sm_project_default"])["mem_recipes"]
+    assert on_disk.description == "What tasted good"
+    assert "holds 1 memories" in (await hebb.call("DELETE", at, 400))["detail"]
+    (memory,) = (await hebb.listed(partition_id="mem_recipes"))["items"]
+    await hebb.delete(memory["id"])
+    await hebb.call("DELETE", at, 204)
+    for method, how in (("GET", {}), ("DELETE", {}), ("PATCH", {"json": {"name": "x"}})):
+        await hebb.call(method, at, 404, **how)
 
 
-async def test_a_partition_that_another_client_filled_is_known(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_partition_that_another_client_filled_is_known(hebb: Hebb, engine: Engine):
     core = await engine.core()
     await fact(core, "zebra", partition_id="mem_by_mcp")
-    assert (await http.get("/api/v1/partitions/mem_by_mcp")).json()["memory_count"] == 1
-    await keep(http, "giraffe", partition_id="mem_by_mcp")
+    assert (await hebb.call("GET", "partitions/mem_by_mcp"))["memory_count"] == 1
+    await hebb.keep("giraffe", partition_id="mem_by_mcp")
 
 
-async def test_an_invalid_partition_is_refused(http: httpx2.AsyncClient):
+async def test_an_invalid_partition_is_refused(hebb: Hebb):
     for fields in (
         {"id": "recipes"},
         {"id": "mem_Re"},
@@ -73,14 +58,13 @@ async def test_an_invalid_partition_is_refused(http: httpx2.AsyncClient):
         {"name": ""},
         {"name": "x" * 129},
     ):
-        assert (await http.post("/api/v1/partitions", json=MINE | fields)).status_code == 422
+        await hebb.post("partitions", 422, **MINE | fields)
 
 
-async def test_partitions_belong_to_the_scope_they_were_made_in(http: httpx2.AsyncClient):
-    other = {"params": {"scope": "other"}}
-    assert (await http.post("/api/v1/partitions", json=MINE, **other)).status_code == 201
-    assert (await http.get("/api/v1/partitions/mem_recipes", **other)).status_code == 200
-    assert (await http.get("/api/v1/partitions/mem_recipes", params={"scope": "third"})).status_code == 404
+async def test_partitions_belong_to_the_scope_they_were_made_in(hebb: Hebb):
+    await hebb.call("POST", "partitions", 201, json=MINE, params={"scope": "other"})
+    for scope, status in (("other", 200), ("third", 404)):
+        await hebb.call("GET", "partitions/mem_recipes", status, params={"scope": scope})
 
 
 async def test_a_damaged_file_of_partitions_stops_nothing(home):
@@ -89,69 +73,54 @@ async def test_a_damaged_file_of_partitions_stops_nothing(home):
     assert list(PartitionBook(home).of(["a"])) == SYSTEM
 
 
-async def test_health_and_status_are_answered_at_both_addresses(http: httpx2.AsyncClient):
+async def test_health_and_status_are_answered_at_both_addresses(hebb: Hebb):
     for at in ("", "/api/v1"):
-        assert (await http.get(f"{at}/health")).json()["status"] == "ok"
-        status = (await http.get(f"{at}/status")).json()
-        assert (
-            status["embedding"]["available"] is True
-            and status["embedding"]["dimension"] == 64
-            and status["scheduler"]["running"]
-        )
+        assert (await hebb.http.get(f"{at}/health")).json()["status"] == "ok"
+        status = (await hebb.http.get(f"{at}/status")).json()
+        assert (status["embedding"]["available"], status["embedding"]["dimension"]) == (True, 64)
+        assert status["scheduler"]["running"]
 
 
-async def test_consolidation_summarises_and_deletes_no_turn(http: httpx2.AsyncClient, engine: Engine):
+async def test_consolidation_summarises_and_deletes_no_turn(hebb: Hebb, engine: Engine):
     core = await engine.core()
     for n in range(20):
-        await turn(
-            core,
-            "a",
-            turn=n,
-            user=f"How do we mend the zebra stable, part {n}?",
-            assistant=f"With {n} planks of oak wood and nails.",
+        user, assistant = (
+            f"How do we mend the zebra stable, part {n}?",
+            f"With {n} planks of oak wood and nails.",
         )
+        await turn(core, "a", turn=n, user=user, assistant=assistant)
     await embedded(core)
-    done = await http.post("/api/v1/admin/consolidate")
-    assert done.status_code == 200 and done.json()["failed"] == done.json()["waiting"] == 0
-    assert done.json()["succeeded"] == done.json()["processed"] > 0
+    done = await hebb.call("POST", "admin/consolidate")
+    assert done["failed"] == done["waiting"] == 0 and done["succeeded"] == done["processed"] > 0
     await core.writer.settle()
     assert [row.source for row in await core.store.select(Memory, "true")] == [SUMMARY]
     turns = await core.store.select(Turn, "forgotten_at IS NULL")
     assert len(turns) == 20 and all("planks" in (row.assistant or "") for row in turns)
-    assert (await http.get("/api/v1/memories")).json()["total"] == 20
+    assert (await hebb.listed())["total"] == 20
 
 
-async def test_nothing_is_forgotten_by_age_so_there_is_no_preview_of_it(
-    http: httpx2.AsyncClient, engine: Engine
-):
-    await turn(await engine.core(), "a", user="the zebra stable", ts="2020-03-01T09:00:00Z")
-    for method, path in (
-        ("POST", "forget"),
-        ("GET", "forgetting"),
-        ("GET", "forgetting/runs"),
-        ("POST", "forgetting/mem_episodic/preview"),
-    ):
-        answer = await http.request(method, f"/api/v1/admin/{path}")
-        assert answer.status_code == 404, path
-        assert answer.json()["detail"].startswith("Nothing is forgotten by age: "), path
-    assert (await http.get("/api/v1/memories")).json()["total"] == 1
-
-
-async def test_a_route_that_scrubjay_does_not_have_is_404_with_a_sentence(http: httpx2.AsyncClient):
-    for method, path in (
-        ("GET", "graph/tags"),
-        ("GET", "graph/neighbors/ui"),
-        ("GET", "admin/stats"),
-        ("GET", "admin/config"),
-        ("PUT", "admin/config"),
-        ("POST", "admin/config/test-llm"),
-        ("PUT", "admin/forgetting/mem_semantic"),
-        ("DELETE", "admin/forgetting/mem_semantic"),
-        ("GET", "admin/consolidate/runs"),
-        ("POST", "admin/restart"),
-        ("GET", "admin/upgrade"),
-        ("POST", "agent-sync/claude"),
-        ("GET", "claude-memory/files"),
-    ):
-        answer = await http.request(method, f"/api/v1/{path}")
-        assert answer.status_code == 404 and answer.json()["detail"].endswith("."), path
+@pytest.mark.parametrize(
+    "route",
+    [
+        "GET graph/tags",
+        "GET graph/neighbors/ui",
+        "GET admin/stats",
+        "GET admin/config",
+        "PUT admin/config",
+        "POST admin/config/test-llm",
+        "POST admin/forget",
+        "GET admin/forgetting",
+        "POST admin/forgetting/mem_episodic/preview",
+        "GET admin/consolidate/runs",
+        "POST admin/restart",
+        "GET admin/upgrade",
+        "POST agent-sync/claude",
+        "GET claude-memory/files",
+    ],
+)
+async def test_a_route_that_scrubjay_does_not_have_is_404_with_a_sentence(hebb: Hebb, route: str):
+    method, path = route.split()
+    sentence = (await hebb.call(method, path, 404))["detail"]
+    assert sentence.endswith(".") and ("forget" in route) == sentence.startswith(
+        "Nothing is forgotten by age: "
+    )

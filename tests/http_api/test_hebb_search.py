@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from said import embedded, forget, turn
+from spellings import Hebb
 
 from scrubjay.engine.engine import Engine
 
@@ -33,53 +33,35 @@ TALK = [
 ]
 
 
-async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[str, Any]:
-    answer = await http.post("/api/v1/memories", json={"content": content, **fields})
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
-async def search(http: httpx2.AsyncClient, query: str, **fields: Any) -> dict[str, Any]:
-    answer = await http.post("/api/v1/search", json={"query": query, **fields})
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-async def talk(http: httpx2.AsyncClient, session: str, said: list[str] = TALK, **fields: Any) -> None:
-    batch = [
-        {"content": text, "metadata": {"session_id": session, "turn": n}, **fields}
-        for n, text in enumerate(said)
-    ]
-    answer = await http.post("/api/v1/memories/batch", json=batch)
-    assert answer.status_code == 201, answer.text
+async def talk(hebb: Hebb, session: str, said: list[str] = TALK, **fields: Any) -> None:
+    places = ({"session_id": session, "turn": n} for n in range(len(said)))
+    await hebb.keep_all([{"content": text, "metadata": next(places), **fields} for text in said])
 
 
 def contents(found: list[dict[str, Any]]) -> list[str]:
     return [(each.get("memory") or each)["content"] for each in found]
 
 
-async def test_the_start_of_a_session_recalls_preferences(http: httpx2.AsyncClient):
+async def test_the_start_of_a_session_recalls_preferences(hebb: Hebb):
     fact = "I always want tabs, never spaces, in the context menu."  # has one word of the hook's question
-    await keep(http, fact)
-    found = await search(http, "recent context and user preferences", strict_recall=True)
+    await hebb.keep(fact)
+    found = await hebb.search("recent context and user preferences", strict_recall=True)
     assert contents(found["results"]) == [fact]
-    assert (await search(http, "stables, context and feed of zebras", strict_recall=True))["results"] == []
+    assert (await hebb.search("stables, context and feed of zebras", strict_recall=True))["results"] == []
 
 
-async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncClient):
-    await keep(
-        http,
+async def test_an_answer_has_the_fields_that_the_page_lists(hebb: Hebb):
+    await hebb.keep(
         "User prefers dark mode and compact layout",
         partition_id="mem_preference",
         tags=["preference", "ui"],
     )
-    await keep(
-        http,
+    await hebb.keep(
         "User enabled high-contrast accessibility settings",
         partition_id="mem_preference",
         tags=["preference", "zebra"],
     )
-    found = await search(http, "dark mode", top_k=1)
+    found = await hebb.search("dark mode", top_k=1)
     assert set(found) == {"results", "related"}
     (hit,) = found["results"]
     assert set(hit) == PARTS and set(hit["memory"]) == RECORD
@@ -95,16 +77,13 @@ async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncCl
 WEIGHTS = st.floats(0, 100, allow_nan=False).map(lambda value: round(value, 3))
 
 
-@pytest.mark.long
 @given(weights=st.tuples(WEIGHTS, WEIGHTS, WEIGHTS).filter(lambda three: sum(three) > 0))
 @settings(max_examples=15)
-async def test_a_score_is_the_weighted_mean_of_its_parts(
-    http: httpx2.AsyncClient, weights: tuple[float, float, float]
-):
+async def test_a_score_is_the_weighted_mean_of_its_parts(hebb: Hebb, weights: tuple[float, float, float]):
     for n in range(6):
-        await keep(http, f"The zebra stable has door number {n}.", importance_score=n)
+        await hebb.keep(f"The zebra stable has door number {n}.", importance_score=n)
     names = ("weight_relevance", "weight_importance", "weight_recency")
-    found = await search(http, "which zebra stable door in March?", **dict(zip(names, weights, strict=True)))
+    found = await hebb.search("which zebra stable door in March?", **dict(zip(names, weights, strict=True)))
     assert len(found["results"]) == 6
     for hit in found["results"]:
         parts = (hit["relevance_score"], hit["importance_score_normalized"], hit["recency_score"])
@@ -116,14 +95,14 @@ async def test_a_score_is_the_weighted_mean_of_its_parts(
     assert scores == sorted(scores, reverse=True)
 
 
-async def test_weights_default_to_one(http: httpx2.AsyncClient):
-    await keep(http, "The zebra stable is green.", importance_score=9)
-    (hit,) = (await search(http, "zebra stable"))["results"]
+async def test_weights_default_to_one(hebb: Hebb):
+    await hebb.keep("The zebra stable is green.", importance_score=9)
+    (hit,) = (await hebb.search("zebra stable"))["results"]
     mean = (hit["relevance_score"] + hit["importance_score_normalized"] + hit["recency_score"]) / 3
     assert abs(hit["score"] - mean) < 1e-6
 
 
-async def test_a_value_out_of_range_is_refused_with_its_location(http: httpx2.AsyncClient):
+async def test_a_value_out_of_range_is_refused_with_its_location(hebb: Hebb):
     for fields in (
         {"query": ""},
         {"query": "  "},
@@ -140,53 +119,46 @@ async def test_a_value_out_of_range_is_refused_with_its_location(http: httpx2.As
         {"strict_recall": "often"},
         {"partition_ids": ["elsewhere"]},
         {"tags": "ui"},
-        {"weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
     ):
-        answer = await http.post("/api/v1/search", json={"query": "zebra", **fields})
-        assert answer.status_code == 422
-        problems = answer.json()["detail"]
+        problems = (await hebb.search(**{"query": "zebra", **fields}, status=422))["detail"]
         assert problems and all(
             {"type", "loc", "msg"} <= problem.keys() and problem["loc"][0] == "body" for problem in problems
         )
 
 
-async def test_all_weights_of_zero_are_refused_with_a_sentence(http: httpx2.AsyncClient):
-    answer = await http.post(
-        "/api/v1/search",
-        json={"query": "x", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
-    )
-    assert "make at least one of them positive" in answer.json()["detail"][0]["msg"]
+async def test_all_weights_of_zero_are_refused_with_a_sentence(hebb: Hebb):
+    none = dict.fromkeys(("weight_relevance", "weight_importance", "weight_recency"), 0)
+    answer = await hebb.search("x", 422, **none)
+    assert "make at least one of them positive" in answer["detail"][0]["msg"]
 
 
-async def test_a_search_returns_ten_results_by_default(http: httpx2.AsyncClient):
+async def test_a_search_returns_ten_results_by_default(hebb: Hebb):
     batch = [{"content": f"The zebra stable has door number {n}."} for n in range(12)]
-    assert (await http.post("/api/v1/memories/batch", json=batch)).status_code == 201
-    assert len((await search(http, "zebra stable"))["results"]) == 10
-    assert len((await search(http, "zebra stable", top_k=12))["results"]) == 12
+    await hebb.keep_all(batch)
+    assert len((await hebb.search("zebra stable"))["results"]) == 10
+    assert len((await hebb.search("zebra stable", top_k=12))["results"]) == 12
 
 
-async def test_any_partition_and_all_tags_must_match(http: httpx2.AsyncClient):
-    await keep(http, "zebra one", tags=["ui"], partition_id="mem_preference")
-    await keep(http, "zebra two", tags=["ui", "css"], partition_id="mem_semantic")
-    await keep(http, "zebra three", tags=["css"])
-    assert set(contents((await search(http, "zebra", tags=["ui", "css"]))["results"])) == {"zebra two"}
-    assert set(contents((await search(http, "zebra", tags=["ui"]))["results"])) == {"zebra one", "zebra two"}
-    both = await search(http, "zebra", partition_ids=["mem_preference", "mem_hippocampus"])
+async def test_any_partition_and_all_tags_must_match(hebb: Hebb):
+    await hebb.keep("zebra one", tags=["ui"], partition_id="mem_preference")
+    await hebb.keep("zebra two", tags=["ui", "css"], partition_id="mem_semantic")
+    await hebb.keep("zebra three", tags=["css"])
+    assert set(contents((await hebb.search("zebra", tags=["ui", "css"]))["results"])) == {"zebra two"}
+    assert set(contents((await hebb.search("zebra", tags=["ui"]))["results"])) == {"zebra one", "zebra two"}
+    both = await hebb.search("zebra", partition_ids=["mem_preference", "mem_hippocampus"])
     assert set(contents(both["results"])) == {"zebra one", "zebra three"}
-    assert len((await search(http, "zebra", partition_ids=[], tags=[]))["results"]) == 3
-    assert len((await search(http, "zebra", partition_ids=None, tags=None))["results"]) == 3
+    assert len((await hebb.search("zebra", partition_ids=[], tags=[]))["results"]) == 3
+    assert len((await hebb.search("zebra", partition_ids=None, tags=None))["results"]) == 3
 
 
-async def test_tags_and_the_partition_are_searched_like_words_of_the_memory(
-    http: httpx2.AsyncClient, engine: Engine
-):
+async def test_tags_and_the_partition_are_searched_like_words_of_the_memory(hebb: Hebb, engine: Engine):
     dark = "User prefers dark mode and compact layout"
-    await keep(http, dark, partition_id="mem_preference", tags=["preference", "ui"], importance_score=7.5)
+    await hebb.keep(dark, partition_id="mem_preference", tags=["preference", "ui"], importance_score=7.5)
     for text, tags in (
         ("The build server restarts at four in the morning", ["ci"]),
         ("Compact the tables every Sunday night", ["database"]),
     ):
-        await keep(http, text, tags=tags)
+        await hebb.keep(text, tags=tags)
     await embedded(await engine.core())
     for query, content in (
         ("UI preferences", dark),
@@ -194,54 +166,51 @@ async def test_tags_and_the_partition_are_searched_like_words_of_the_memory(
         ("ci", "The build server restarts at four in the morning"),
         ("database", "Compact the tables every Sunday night"),
     ):
-        best, *others = (await search(http, query, weight_importance=0, weight_recency=0))["results"]
+        best, *others = (await hebb.search(query, weight_importance=0, weight_recency=0))["results"]
         assert best["memory"]["content"] == content, query
         assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
-@pytest.mark.long
-async def test_one_memory_among_many_is_found_by_its_tags_alone(http: httpx2.AsyncClient, engine: Engine):
+async def test_one_memory_among_many_is_found_by_its_tags_alone(hebb: Hebb, engine: Engine):
     batch = [{"content": f"The zebra stable has door number {n}."} for n in range(300)]
     batch.append({"content": "Nobody enters on Sundays.", "tags": ["quagga"]})
-    assert (await http.post("/api/v1/memories/batch", json=batch)).status_code == 201
-    (found,) = (await http.get("/api/v1/memories?tags=quagga")).json()["items"]
-    answer = await http.patch(f"/api/v1/memories/{found['id']}", json={"tags": ["okapi"]})
-    assert answer.status_code == 200
-    best, *others = (await search(http, "okapi", weight_importance=0, weight_recency=0))["results"]
+    await hebb.keep_all(batch)
+    (found,) = (await hebb.listed(tags="quagga"))["items"]
+    await hebb.change(found["id"], tags=["okapi"])
+    best, *others = (await hebb.search("okapi", weight_importance=0, weight_recency=0))["results"]
     assert best["memory"]["tags"] == ["okapi"]
     assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
-async def test_an_unknown_partition_is_an_error_and_is_named(http: httpx2.AsyncClient):
-    await keep(http, "zebra one", partition_id="mem_preference")
+async def test_an_unknown_partition_is_an_error_and_is_named(hebb: Hebb):
+    await hebb.keep("zebra one", partition_id="mem_preference")
     for asked in (["mem_nowhere"], ["mem_preference", "mem_nowhere"]):
-        answer = await http.post("/api/v1/search", json={"query": "zebra", "partition_ids": asked})
-        assert answer.status_code == 404 and "'mem_nowhere'" in answer.json()["detail"], answer.text
-    await http.post("/api/v1/partitions", json={"id": "mem_nowhere", "name": "Nowhere"})
-    assert (await search(http, "zebra", partition_ids=["mem_nowhere"]))["results"] == []
+        assert "'mem_nowhere'" in (await hebb.search("zebra", 404, partition_ids=asked))["detail"]
+    await hebb.post("partitions", 201, id="mem_nowhere", name="Nowhere")
+    assert (await hebb.search("zebra", partition_ids=["mem_nowhere"]))["results"] == []
 
 
-async def test_a_minimum_score_excludes_lower_scores(http: httpx2.AsyncClient):
-    await keep(http, "The zebra stable is green.", importance_score=10)
-    await keep(http, "The zebra stable is not far.", importance_score=0)
-    scores = [hit["score"] for hit in (await search(http, "zebra stable"))["results"]]
+async def test_a_minimum_score_excludes_lower_scores(hebb: Hebb):
+    await hebb.keep("The zebra stable is green.", importance_score=10)
+    await hebb.keep("The zebra stable is not far.", importance_score=0)
+    scores = [hit["score"] for hit in (await hebb.search("zebra stable"))["results"]]
     for name in ("min_score", "filter_score"):
-        above = await search(http, "zebra stable", **{name: sum(scores) / 2})
+        above = await hebb.search("zebra stable", **{name: sum(scores) / 2})
         assert contents(above["results"]) == ["The zebra stable is green."]
-        assert len((await search(http, "zebra stable", **{name: 0}))["results"]) == 2
+        assert len((await hebb.search("zebra stable", **{name: 0}))["results"]) == 2
 
 
-async def test_strict_recall_returns_nothing_for_unknown_subjects(http: httpx2.AsyncClient):
-    await keep(http, "The zebra stable is green.")
-    assert contents((await search(http, "The zebra stable is green.", strict_recall=True))["results"])
-    assert not (await search(http, "quarterly tax forecast", strict_recall=True))["results"]
-    assert (await search(http, "quarterly zebra forecast", strict_recall=True, min_score=0))["results"]
+async def test_strict_recall_returns_nothing_for_unknown_subjects(hebb: Hebb):
+    await hebb.keep("The zebra stable is green.")
+    assert contents((await hebb.search("The zebra stable is green.", strict_recall=True))["results"])
+    assert not (await hebb.search("quarterly tax forecast", strict_recall=True))["results"]
+    assert (await hebb.search("quarterly zebra forecast", strict_recall=True, min_score=0))["results"]
 
 
-async def test_memories_written_per_utterance_are_returned_with_their_neighbours(http: httpx2.AsyncClient):
-    await talk(http, "a")
-    await talk(http, "b", ["Nothing about that.", "Nor here."])
-    found = await search(http, "zebra pendant stand for", top_k=1, prev_turns=2, next_turns=1)
+async def test_memories_written_per_utterance_are_returned_with_their_neighbours(hebb: Hebb):
+    await talk(hebb, "a")
+    await talk(hebb, "b", ["Nothing about that.", "Nor here."])
+    found = await hebb.search("zebra pendant stand for", top_k=1, prev_turns=2, next_turns=1)
     assert contents(found["results"]) == [TALK[3]]
     window = [each for each in found["related"] if each["reason"] == "window"]
     assert contents(window) == [TALK[1], TALK[2], TALK[4]]
@@ -249,30 +218,28 @@ async def test_memories_written_per_utterance_are_returned_with_their_neighbours
     assert {each["metadata"]["session_id"] for each in window} == {"a"}
 
 
-async def test_the_same_words_in_another_turn_are_another_memory(http: httpx2.AsyncClient):
-    await talk(http, "a", ["zebra stable?", "Yes."])
-    await talk(http, "b", ["giraffe house?", "Yes."])
-    found = await search(http, "giraffe house", top_k=1, next_turns=1)
+async def test_the_same_words_in_another_turn_are_another_memory(hebb: Hebb):
+    await talk(hebb, "a", ["zebra stable?", "Yes."])
+    await talk(hebb, "b", ["giraffe house?", "Yes."])
+    found = await hebb.search("giraffe house", top_k=1, next_turns=1)
     assert [each["metadata"] for each in found["related"] if each["reason"] == "window"] == [
         {"session_id": "b", "turn": 1}
     ]
 
 
-async def test_a_window_stays_in_the_partition_of_its_result(http: httpx2.AsyncClient):
-    await talk(http, "a", TALK[:3], partition_id="mem_episodic")
-    await keep(http, "the zebra fact", partition_id="mem_semantic", metadata={"session_id": "a", "turn": 1})
-    found = await search(http, "the zebra fact", top_k=1, prev_turns=5, next_turns=5)
+async def test_a_window_stays_in_the_partition_of_its_result(hebb: Hebb):
+    await talk(hebb, "a", TALK[:3], partition_id="mem_episodic")
+    await hebb.keep("the zebra fact", partition_id="mem_semantic", metadata={"session_id": "a", "turn": 1})
+    found = await hebb.search("the zebra fact", top_k=1, prev_turns=5, next_turns=5)
     assert contents(found["results"]) == ["the zebra fact"]
     assert not [each for each in found["related"] if each["reason"] == "window"]
 
 
-async def test_windows_of_recorded_turns_are_in_order_and_exclude_results(
-    http: httpx2.AsyncClient, engine: Engine
-):
+async def test_windows_of_recorded_turns_are_in_order_and_exclude_results(hebb: Hebb, engine: Engine):
     core = await engine.core()
     for n, text in enumerate(TALK):
         await turn(core, "a", turn=n, user=text, ts=f"2026-03-01T09:0{n}:00Z")
-    found = await search(http, "zebra pendant necklace", top_k=2, prev_turns=2, next_turns=2)
+    found = await hebb.search("zebra pendant necklace", top_k=2, prev_turns=2, next_turns=2)
     hits = {hit["memory"]["metadata"]["turn"] for hit in found["results"]}
     assert hits == {2, 3}
     window = [each for each in found["related"] if each["reason"] == "window"]
@@ -281,8 +248,7 @@ async def test_windows_of_recorded_turns_are_in_order_and_exclude_results(
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.long
-async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient, engine: Engine):
+async def test_the_results_do_not_depend_on_the_window(hebb: Hebb, engine: Engine):
     core = await engine.core()
     for n in range(12):
         await turn(
@@ -293,8 +259,8 @@ async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient,
             ts=f"2026-03-01T09:{n:02d}:00Z",
         )
     await embedded(core)
-    alone = await search(http, "zebra stable door", top_k=5)
-    around = await search(http, "zebra stable door", top_k=5, prev_turns=20, next_turns=20)
+    alone = await hebb.search("zebra stable door", top_k=5)
+    around = await hebb.search("zebra stable door", top_k=5, prev_turns=20, next_turns=20)
     assert [hit["memory"]["id"] for hit in alone["results"]] == [
         hit["memory"]["id"] for hit in around["results"]
     ]
@@ -304,7 +270,7 @@ async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient,
     )
 
 
-async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_turn_is_a_memory_of_its_session(hebb: Hebb, engine: Engine):
     core = await engine.core()
     recorded = await turn(
         core,
@@ -314,33 +280,27 @@ async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engin
         assistant="To advance().",
         ts="2026-03-01T09:00:00Z",
     )
-    (hit,) = (await search(http, "What did we rename tick() to?"))["results"]
+    (hit,) = (await hebb.search("What did we rename tick() to?"))["results"]
     memory = hit["memory"]
-    assert (
-        memory["id"] == recorded.id
-        and memory["partition_id"] == "mem_episodic"
-        and memory["importance_score"] == 5
-    )
-    assert (
-        memory["metadata"] == {"session_id": "a", "turn": 4}
-        and memory["created_at"] == "2026-03-01T09:00:00.000Z"
-    )
+    assert (memory["id"], memory["partition_id"]) == (recorded.id, "mem_episodic")
+    assert (memory["importance_score"], memory["created_at"]) == (5, "2026-03-01T09:00:00.000Z")
+    assert memory["metadata"] == {"session_id": "a", "turn": 4}
     assert memory["content"] == "user: What did we rename tick() to?\n\nassistant: To advance()."
-    assert (await http.get(f"/api/v1/memories/{recorded.id}")).json()["content"] == memory["content"]
+    assert (await hebb.memory(recorded.id))["content"] == memory["content"]
 
 
-async def test_recency_halves_in_thirty_days(http: httpx2.AsyncClient, engine: Engine):
+async def test_recency_halves_in_thirty_days(hebb: Hebb, engine: Engine):
     core = await engine.core()
     # thirty days before the clock of the tests
     await turn(core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z")
-    (hit,) = (await search(http, "zebra stable"))["results"]
+    (hit,) = (await hebb.search("zebra stable"))["results"]
     assert abs(hit["recency_score"] - 0.5) < 0.001
 
 
-async def test_a_forgotten_memory_is_not_a_neighbour(http: httpx2.AsyncClient, engine: Engine):
-    await talk(http, "a")
-    items = (await http.get("/api/v1/memories")).json()["items"]
+async def test_a_forgotten_memory_is_not_a_neighbour(hebb: Hebb, engine: Engine):
+    await talk(hebb, "a")
+    items = (await hebb.listed())["items"]
     gone = next(each for each in items if each["content"] == TALK[4])
     await forget(await engine.core(), gone["id"])
-    found = await search(http, "zebra pendant stand for", top_k=1, next_turns=1)
+    found = await hebb.search("zebra pendant stand for", top_k=1, next_turns=1)
     assert contents(each for each in found["related"] if each["reason"] == "window") == [TALK[5]]

@@ -23,7 +23,6 @@ from scrubjay.mcp_server.server import build_server
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.long
 async def test_an_invalid_namespace_is_refused(http: httpx2.AsyncClient):
     for name in (
         "user",
@@ -39,9 +38,8 @@ async def test_an_invalid_namespace_is_refused(http: httpx2.AsyncClient):
         "100%",
     ):
         for path in ("/search", "/document", "/list/documents", "/profile"):
-            answer = await http.post(
-                f"/ns/{quote(name, safe='/')}{path}", json={"query": "x", "content": "x"}
-            )
+            body = {"query": "x", "content": "x"}
+            answer = await http.post(f"/ns/{quote(name, safe='/')}{path}", json=body)
             assert answer.status_code == 400, answer.text
             assert "100 letters" in answer.text or "reserved" in answer.text
 
@@ -209,15 +207,11 @@ async def test_a_profile_of_version_4_has_the_requested_sections_and_results(v4:
         return answer["searchResults"]
 
     every = await found(threshold=0)
-    assert {key for each in every["results"] for key in ("memory", "chunk") if key in each} == {
-        "memory",
-        "chunk",
-    }
+    assert {"memory" in each for each in every["results"]} == {True, False}
     assert every["total"] == len(every["results"]) and every["timing"] > 0
     assert (await found(threshold=1))["results"] == []
-    assert said((await found(threshold=0, **v4.only("kind", "a")))["results"]) == [
-        "The zebra cache was cold."
-    ]
+    filtered = (await found(threshold=0, **v4.only("kind", "a")))["results"]
+    assert said(filtered) == ["The zebra cache was cold."]
 
 
 async def test_a_profile_of_version_5_is_markdown_for_a_client_that_prefers_it(v5: V5):

@@ -37,14 +37,12 @@ GHOSTS = {
     "document": "doc_000000000000000000000000",
     "memory": "mem_000000000000000000000000",
     "old": "mem_111111111111111111111111",
-}
-GHOSTS |= {
     "episode": "mem_222222222222222222222222",
     "turn": "turn_00000000000000000000000",
     "custom": "nobody-1",
     "text": "Nothing at all.",
+    "session": "nothing-1",
 }
-GHOSTS |= {"session": "nothing-1"}
 
 
 class House(NamedTuple):

@@ -21,38 +21,24 @@ __all__ = ["installed", "served"]  # fixtures
 def test_the_inspector_connects_to_the_server_over_http(installed: Path, served: tuple[User, str], era: str):
     user, url = served
     launcher = installed / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-    env = {
-        **user.env,
-        "MCP_INSPECTOR_SECRET_STORE": "memory",
-        "MCP_STORAGE_DIR": str(user.folder / "inspector"),
-    }
+    storage = {"MCP_INSPECTOR_SECRET_STORE": "memory", "MCP_STORAGE_DIR": str(user.folder / "inspector")}
     arguments = ["--protocol-era", era, "--format", "json", "--method"]
 
     def asks(*words: str) -> subprocess.CompletedProcess[str]:
         command = [node(), str(launcher), "--cli", f"{url}/mcp", "--transport", "http", *arguments, *words]
-        return subprocess.run(
-            command, env=env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False
-        )
+        how = {"env": {**user.env, **storage}, "timeout": CALL_SECONDS}
+        return subprocess.run(command, **how, capture_output=True, text=True, check=False)
 
     listed = asks("tools/list", "--strict")
     assert listed.returncode == 0, listed.stderr
     assert [tool["name"] for tool in json.loads(listed.stdout)["result"]["tools"]] == TOOLS
-    added = asks(
-        "tools/call",
-        "--tool-name",
-        "add_memory",
-        "--tool-args-json",
-        json.dumps({"content": f"The {era} avocet wades."}),
-    )
-    assert json.loads(added.stdout)["result"]["structuredContent"]["action"] == "stored"
-    found = asks(
-        "tools/call",
-        "--tool-name",
-        "search_memories",
-        "--tool-args-json",
-        '{"query": "what does the avocet do?"}',
-    )
-    assert f"The {era} avocet wades." in found.stdout
+
+    def calls(tool: str, **given: str) -> str:
+        return asks("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(given)).stdout
+
+    added = calls("add_memory", content=f"The {era} avocet wades.")
+    assert json.loads(added)["result"]["structuredContent"]["action"] == "stored"
+    assert f"The {era} avocet wades." in calls("search_memories", query="what does the avocet do?")
 
 
 @pytest.mark.long
@@ -85,11 +71,7 @@ def test_the_conformance_suite_finds_exactly_its_baseline(
 
 
 def test_every_line_of_the_baseline_has_a_reason():
-    lines = (
-        (Path(__file__).parent.parent / "clients" / "conformance-baseline.yml")
-        .read_text()
-        .split("server:\n")[1]
-        .splitlines()
-    )
+    baseline = Path(__file__).parent.parent / "clients" / "conformance-baseline.yml"
+    lines = baseline.read_text().split("server:\n")[1].splitlines()
     assert lines[0].lstrip().startswith("#")
     assert all(line.startswith(("  - ", "  # ")) for line in lines)

@@ -99,26 +99,23 @@ async def test_routes_of_the_hosted_service_alone_explain_their_absence(
         assert path not in document["paths"]
 
 
-async def test_an_unsupported_verb_is_405_and_names_the_supported_ones(
-    http: httpx2.AsyncClient, document: dict[str, Any]
-):
-    for verb, path in (("PUT", "/v4/search"), ("GET", "/v3/documents"), ("POST", "/api/v1/health")):
+async def test_an_unsupported_verb_is_405_and_names_one_that_is_supported(http: httpx2.AsyncClient):
+    for verb, path, allowed in (
+        ("PUT", "/v4/search", "POST"),
+        ("GET", "/v3/documents", "POST"),
+        ("POST", "/api/v1/health", "GET"),
+        ("PUT", "/openapi.json", "GET, HEAD"),
+    ):
         answer = await http.request(verb, path)
-        assert answer.status_code == 405
-        verbs = {name.upper() for name in VERBS & document["paths"][path].keys()}
-        assert set(answer.headers["Allow"].split(", ")) == verbs | ({"HEAD"} if "GET" in verbs else set())
-    for path in ("/", "/health", "/openapi.json"):
-        answer = await http.put(path)
-        assert answer.headers["Allow"] == "GET, HEAD" and answer.json()["error"].endswith("use GET, HEAD.")
+        assert answer.status_code == 405 and set(answer.headers["Allow"].split(", ")) == set(
+            allowed.split(", ")
+        )
+        assert f"{verb} does nothing here; use" in "".join(answer.json().values())
 
 
 async def test_head_is_answered_like_get(http: httpx2.AsyncClient):
-    for path, status in (
-        ("/health", 200),
-        ("/v3/settings", 200),
-        ("/v3/documents/x", 404),
-        ("/v4/search", 405),
-    ):
+    statuses = {"/health": 200, "/v3/settings": 200, "/v3/documents/x": 404, "/v4/search": 405}
+    for path, status in statuses.items():
         assert (await http.head(path)).status_code == (await http.get(path)).status_code == status
 
 
@@ -130,15 +127,11 @@ async def test_an_invalid_json_body_is_refused_in_each_familys_error_shape(
         if "application/json" not in operation.get("requestBody", {}).get("content", {}):
             continue
         for body in (b"{", b"\xff\xfe\x00", b"[" * 200_000, b'{"q":' * 200_000, b"\x00"):
-            answer = await http.request(
-                verb.upper(), path.replace("{namespace}", "jay"), content=body, headers={"Content-Type": kind}
-            )
-            assert 400 <= answer.status_code < 500, (verb, path, body[:9], answer.text)
-            assert ("detail" if path.startswith("/api/") else "error") in answer.json(), (
-                verb,
-                path,
-                answer.text,
-            )
+            to, headers = path.replace("{namespace}", "jay"), {"Content-Type": kind}
+            answer = await http.request(verb.upper(), to, content=body, headers=headers)
+            shown = (verb, path, body[:9], answer.text)
+            assert 400 <= answer.status_code < 500, shown
+            assert ("detail" if path.startswith("/api/") else "error") in answer.json(), shown
 
 
 ODD = ['"\\ud800"', '"\\u0000"', "NaN", "1e999", "9" * 400, '{"a":' * 900 + "1" + "}" * 900]
@@ -150,21 +143,16 @@ async def test_no_odd_value_of_any_field_is_a_server_error(
 ):
     schemas = document["components"]["schemas"]
     for path, verb, operation in operations(document):
-        schema = (
-            operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        )
+        content = operation.get("requestBody", {}).get("content", {})
+        schema = content.get("application/json", {}).get("schema", {})
         fields = schemas[schema["$ref"].rpartition("/")[2]]["properties"] if "$ref" in schema else {}
-        needed = {
-            name: '"jay"'
-            for name in ("q", "query", "content", "containerTag", "conversationId")
-            if name in fields
-        }
+        needed = dict.fromkeys(("q", "query", "content", "containerTag", "conversationId"), '"jay"')
+        needed = {name: value for name, value in needed.items() if name in fields}
         for name in fields:
             body = ",".join(f'"{each}":{value}' for each, value in {**needed, name: odd}.items())
             to = path.replace("{namespace}", "jay")
-            answer = await http.request(
-                verb.upper(), to, content=f"{{{body}}}", headers={"Content-Type": "application/json"}
-            )
+            headers = {"Content-Type": "application/json"}
+            answer = await http.request(verb.upper(), to, content=f"{{{body}}}", headers=headers)
             assert answer.status_code < 500, (verb, path, name, answer.text)
 
 
@@ -178,24 +166,11 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("family", ["supermemory 3 and 4", "supermemory 5", "Hebb Mind"])
 def test_schemathesis_finds_nothing_undocumented(url: str, tmp_path: Path, family: str):
-    command = [
-        sys.executable,
-        "-m",
-        "schemathesis.cli",
-        "--config-file",
-        str(Path(__file__).parent / "schemathesis.toml"),
-        "run",
-    ]
-    options = [
-        "--phases",
-        "coverage,fuzzing",
-        "--max-examples",
-        str(EXAMPLES),
-        "--generation-deterministic",
-        "--continue-on-failure",
-    ]
+    config = Path(__file__).parent / "schemathesis.toml"
+    command = f"{sys.executable} -m schemathesis.cli --config-file {config} run {url}/openapi.json --no-color"
+    options = f"--phases coverage,fuzzing --max-examples {EXAMPLES} --generation-deterministic --continue-on-failure"
     done = subprocess.run(
-        [*command, f"{url}/openapi.json", "--include-tag", family, *options, "--no-color"],
+        [*command.split(), *options.split(), "--include-tag", family],
         cwd=tmp_path,
         capture_output=True,
         text=True,

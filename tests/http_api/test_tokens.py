@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -88,20 +87,7 @@ def test_a_loopback_address_is_served_without_a_token(address: str):
     Options(parse_address(address)).check(0)
 
 
-@pytest.fixture
-def bound() -> Iterator[Callable[[str], Options]]:
-    sockets = []
-
-    def bind(address: str) -> Options:
-        options, listening = Options(parse_address(address)).bind()
-        sockets.append(listening)
-        return options
-
-    yield bind
-    for listening in sockets:
-        listening.close()
-
-
-def test_port_zero_becomes_a_real_port_once_bound(bound: Callable[[str], Options]):
-    assert bound("127.0.0.1:0").address.port > 0
-    assert bound("127.0.0.1:0").address.url.startswith("http://127.0.0.1:")
+def test_port_zero_becomes_a_real_port_once_bound():
+    options, listening = Options(parse_address("127.0.0.1:0")).bind()
+    listening.close()
+    assert options.address.port > 0 and options.address.url.startswith("http://127.0.0.1:")

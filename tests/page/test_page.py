@@ -147,13 +147,7 @@ async def test_a_page_of_another_origin_is_refused_even_with_the_cookie(browser:
 
 
 async def test_the_page_exists_only_at_the_path_of_its_link(browser: Browser):
-    for path in (
-        "/",
-        "/call/home",
-        "/index.html",
-        f"{browser.path}../calls.py",
-        f"{browser.path}..%2fcalls.py",
-    ):
+    for path in ("/", "/call/home", "/index.html", *(f"{browser.path}..{to}calls.py" for to in ("/", "%2f"))):
         assert (await browser.client.get(path)).status_code in (404, 405)
 
 
@@ -165,11 +159,8 @@ async def test_every_answer_has_a_strict_content_security_policy(stranger: Brows
     ]
     for answer in answers:
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
-    assert [answer.headers["cache-control"].split(",")[0] for answer in answers] == [
-        "no-store",
-        "private",
-        "no-store",
-    ]  # a browser caches only the page's own files
+    caching = [answer.headers["cache-control"].split(",")[0] for answer in answers]
+    assert caching == ["no-store", "private", "no-store"]  # a browser caches only the page's own files
     policy = HEADERS["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
 
@@ -180,17 +171,14 @@ def test_the_page_has_no_script_or_style_in_its_markup_and_loads_nothing_from_el
     for file in STATIC.iterdir():
         text = file.read_text()
         assert not re.search(r"(?:https?:)?//(?!www\.w3\.org)[a-z0-9-]+\.[a-z]", text), file.name
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), (
-            file.name
-        )
+        markup_calls = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\("
+        assert not re.search(markup_calls, text), file.name
 
 
 def test_the_page_hides_the_same_characters_as_every_other_interface():
     written = "".join(re.findall(r'"((?:\\\\[xu][^"]*|\[[^"]*))"', (STATIC / "dom.js").read_text()))
-    as_python = re.sub(r"\\\\u\{([0-9a-f]+)\}", lambda match: f"\\U{match[1]:0>8}", written).replace(
-        "\\\\", "\\"
-    )
-    ours = re.compile(as_python)
+    written = re.sub(r"\\\\u\{([0-9a-f]+)\}", lambda match: f"\\U{match[1]:0>8}", written)
+    ours = re.compile(written.replace("\\\\", "\\"))
     for code in range(0x110000):
         if not 0xD800 <= code < 0xE000:
             assert bool(ours.match(chr(code))) == bool(foreign._HIDDEN.match(chr(code))), hex(code)
@@ -216,7 +204,7 @@ def _luminance(colour: str) -> float:
     """The relative luminance of WCAG 2.2."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
-        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -226,24 +214,13 @@ def _luminance(colour: str) -> float:
 
 async def test_sessions_are_listed_latest_first_with_title_host_and_days(engine: Engine, browser: Browser):
     core = await engine.core()
-    await turn(
-        core,
-        "one",
-        user="Why does the whimbrel test fail?",
-        assistant="The port was taken.",
-        ts="2026-03-01T09:00:00Z",
-    )
-    await turn(
-        core,
-        "two",
-        user="Rename the heron module.",
-        assistant="Done.",
-        ts="2026-03-02T09:00:00Z",
-        scope="dir_b__1",
-    )
-    await turn(
-        core, "two", user="And its tests.", assistant="Done too.", ts="2026-03-02T10:00:00Z", scope="dir_b__1"
-    )
+    for session, scope, hour, user, assistant in (
+        ("one", SCOPE, "01T09", "Why does the whimbrel test fail?", "The port was taken."),
+        ("two", "dir_b__1", "02T09", "Rename the heron module.", "Done."),
+        ("two", "dir_b__1", "02T10", "And its tests.", "Done too."),
+    ):
+        at = f"2026-03-{hour}:00:00Z"
+        await turn(core, session, user=user, assistant=assistant, ts=at, scope=scope)
     listed = await browser.call("sessions")
     assert [(each["session_id"], each["turns"]) for each in listed["results"]] == [("two", 2), ("one", 1)]
     assert "heron" in listed["results"][0]["title"] and listed["results"][0]["host"] == "test"
@@ -260,13 +237,8 @@ async def test_sessions_are_listed_latest_first_with_title_host_and_days(engine:
 async def test_a_session_is_read_in_pages_and_around_a_turn(engine: Engine, browser: Browser):
     core = await engine.core()
     for number in range(12):
-        await turn(
-            core,
-            "long",
-            user=f"Question {number}?",
-            assistant="x" * (30_000 if number == 3 else 3),
-            ts=f"2026-03-01T09:{number:02}:00Z",
-        )
+        answer, at = "x" * (30_000 if number == 3 else 3), f"2026-03-01T09:{number:02}:00Z"
+        await turn(core, "long", user=f"Question {number}?", assistant=answer, ts=at)
     await fact(core, "The whimbrel listens on 8421.")
     view = await browser.call("session", scope=SCOPE, session_id="long", size=5)
     assert [each["turn"] for each in view["turns"]] == [0, 1, 2, 3, 4] and view["total"] == 12
@@ -292,9 +264,7 @@ async def test_a_search_shows_what_a_model_would_be_shown_and_why(engine: Engine
     by_src = {hit["src"]: hit for hit in found["results"]}
     assert by_src.keys() == {"memory", "turn", "chunk"}
     assert by_src["memory"]["id"] == kept.id and by_src["memory"]["explain"]["parts"]
-    assert ["whimbrel", "word"] in by_src["memory"]["marked"] and ["port", "word"] in by_src["memory"][
-        "marked"
-    ]
+    assert {("whimbrel", "word"), ("port", "word")} <= set(map(tuple, by_src["memory"]["marked"]))
     assert "".join(piece for piece, _ in by_src["turn"]["marked"]) == by_src["turn"]["memory"]
     assert "<recalled-data>" in found["text"] and found["tokens"]["rendered"] == -(-len(found["text"]) // 4)
     facts_alone = await browser.call("search", query="whimbrel port", kinds=["memory"], tags=["ports"])
@@ -307,21 +277,16 @@ async def test_a_search_shows_what_a_model_would_be_shown_and_why(engine: Engine
 async def test_a_search_for_one_host_finds_its_turns_at_any_rank(engine: Engine, browser: Browser):
     core = await engine.core()
     for number in range(120):
-        await turn(
-            core, f"s{number}", user=f"Whimbrel port {number}?", assistant="The whimbrel port is open."
-        )
+        said = {"user": f"Whimbrel port {number}?", "assistant": "The whimbrel port is open."}
+        await turn(core, f"s{number}", **said)
     await fact(core, "The whimbrel port is 8421.")
-    request = parse(
-        RecordTurn, {"session_id": "far", "user": "And the heron?", "assistant": "No whimbrel here."}
-    )
-    await core.write(
-        envelope("turn", request, scope=SCOPE, source="hook:stop", host="codex", at=core.clock())
-    )
+    far = {"session_id": "far", "user": "And the heron?", "assistant": "No whimbrel here."}
+    options = {"scope": SCOPE, "source": "hook:stop", "host": "codex", "at": core.clock()}
+    await core.write(envelope("turn", parse(RecordTurn, far), **options))
     found = await browser.call("search", query="whimbrel port", host="codex")
     assert [hit["session_id"] for hit in found["results"]] == ["far"]
-    assert "far" not in [
-        hit.get("session_id") for hit in (await browser.call("search", query="whimbrel port"))["results"]
-    ]
+    everywhere = (await browser.call("search", query="whimbrel port"))["results"]
+    assert "far" not in [hit.get("session_id") for hit in everywhere]
     assert (await browser.call("search", query="whimbrel port", host="nobody"))["results"] == []
     from_tests = await browser.call("search", query="whimbrel port", host="test", kinds=["turn", "memory"])
     assert from_tests["results"] and {hit["src"] for hit in from_tests["results"]} == {"turn"}
@@ -344,17 +309,15 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_purged(engine: Eng
     shown = await browser.call("fact", id=added["id"])
     assert shown["fact"]["id"] == changed["id"] and shown["fact"]["tags"] == ["ports"]
     assert [each["content"] for each in shown["versions"]] == ["The heron is on port 8421."]
-    assert [each["content"] for each in (await browser.call("facts"))["results"]] == [
-        "The heron is on port 9000."
-    ]
+    (current,) = (await browser.call("facts"))["results"]
+    assert current["content"] == "The heron is on port 9000."
     await browser.call("forget", ids=[changed["id"]], reason="It moved.")
     assert (await browser.call("facts"))["results"] == []
     (gone,) = (await browser.call("facts", which="forgotten"))["results"]
     assert gone["forget_reason"] == "It moved."
     assert (await browser.call("restore", ids=[changed["id"]]))["ids"] == [changed["id"]]
-    assert (
-        len((await browser.call("would-purge", ids=[changed["id"]]))["results"]) == 2
-    )  # the older version too
+    deleted = (await browser.call("would-purge", ids=[changed["id"]]))["results"]
+    assert len(deleted) == 2  # the older version too
     assert len((await browser.call("facts"))["results"]) == 1  # asking deletes nothing
     await browser.call("purge", ids=[changed["id"]])
     assert (await browser.call("facts", which="forgotten"))["results"] == []
@@ -568,10 +531,8 @@ async def test_a_setting_changes_for_hooks_and_engine_at_once(engine: Engine, br
     answer = await browser.call("settings")
     assert answer["hosts"] == [{"host": "codex", "tools": True}]
     shown = {each["key"]: each for each in answer["settings"]}
-    assert (
-        shown["inject"]["choices"] == ["off", "session", "prompt", "edit"]
-        and shown["excluded"]["folders"] == []
-    )
+    assert shown["inject"]["choices"] == ["off", "session", "prompt", "edit"]
+    assert shown["excluded"]["folders"] == []
     assert await browser.call("set", key="paused", value="true") == {"value": "true", "restart": False}
     assert engine.settings.paused and json.loads(Path(engine.home.capture).read_text())["paused"]
     assert (await browser.call("set", key="model", value="other"))["restart"]

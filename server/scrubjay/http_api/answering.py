@@ -9,7 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-IDLE_SECONDS = 30.0  # a client may pause for so long while it sends a request or reads an answer
+IDLE_SECONDS = 30.0  # a client may pause for so long while it sends a request
 CLOSE_SECONDS = 5  # when the engine ends, requests in flight are cut off after so long
 
 
@@ -35,16 +35,12 @@ async def answering(app: ASGIApp, listening: socket.socket) -> AsyncIterator[Non
 
 
 class _Connection(H11Protocol):
-    """A connection that closes if the client stops in the middle of a request for IDLE_SECONDS.
+    """A connection that closes if its client sends nothing for IDLE_SECONDS before its request is complete.
 
-    All headers of a request must arrive within that time. The connection also closes if the client stops
-    reading the answer for so long, or if the engine ends before the request is complete. In these cases
     uvicorn itself would wait forever: it only closes connections that are idle after an answer.
     """
 
     _last_received = 0.0
-    _in_headers = False
-    _unsent = 0  # bytes that were unsent at the last check
     _idle_check: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -53,36 +49,22 @@ class _Connection(H11Protocol):
         self._idle_check = self.loop.call_later(IDLE_SECONDS, self._end_if_idle)
 
     def data_received(self, data: bytes) -> None:
-        if not self._in_headers:
-            self._last_received = self.loop.time()
+        self._last_received = self.loop.time()
         super().data_received(data)
-        is_answered = self.cycle is None or self.cycle.response_complete
-        self._in_headers = is_answered and bool(self.conn.trailing_data[0])
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._idle_check is not None:
             self._idle_check.cancel()
         super().connection_lost(exc)
 
-    def shutdown(self) -> None:
-        super().shutdown()
-        if self.cycle is not None and self.cycle.more_body and not self.cycle.response_complete:
-            self.transport.close()
-
     def _end_if_idle(self) -> None:
-        unsent, unsent_before = self.transport.get_write_buffer_size(), self._unsent
-        if unsent and unsent == unsent_before:
-            self.transport.abort()
-            return
-        self._unsent = unsent
         seconds_left = self._last_received + IDLE_SECONDS - self.loop.time()
         is_working = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
         if seconds_left <= 0 and not is_working:
             self.transport.close()
         else:
-            self._idle_check = self.loop.call_later(
-                seconds_left if seconds_left > 0 and not unsent else IDLE_SECONDS, self._end_if_idle
-            )
+            seconds = seconds_left if seconds_left > 0 else IDLE_SECONDS
+            self._idle_check = self.loop.call_later(seconds, self._end_if_idle)
 
 
 class _Server(uvicorn.Server):

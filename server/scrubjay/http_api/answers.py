@@ -11,7 +11,6 @@ Answer = dict[str, Any]
 
 _CAPITAL = re.compile(r"([A-Z])")
 _PREFIX = "#/components/schemas/"
-_TIMES = (("createdAt", "updatedAt"), ("created_at", "updated_at"))
 _PLAIN: dict[str, dict[str, Any]] = {
     "any": {},
     "amount": {"type": "integer", "minimum": 0},
@@ -71,7 +70,6 @@ class Answers:
         The attribute has the field's name in snake_case, unless the table names another. A field with only
         one possible value gets that value, and a nested answer is filled from the same record. An empty
         object becomes null if the field may be null. An optional field appears only if it is in `values`.
-        The time of an update is never before that of the creation.
         """
         schema, answer = self.schemas[self._family + name], dict[str, Any]()
         for field, kind in schema["properties"].items():
@@ -79,9 +77,6 @@ class Answers:
                 answer[field] = values[field]
             elif field in schema["required"]:
                 answer[field] = self._value(name, field, kind, record)
-        for created, updated in _TIMES:  # a document may be dated in the future
-            if answer.get(created) and answer.get(updated):
-                answer[updated] = max(answer[created], answer[updated])
         return answer
 
     def _value(self, name: str, field: str, kind: dict[str, Any], record: object) -> Any:

@@ -40,33 +40,17 @@ _COMMON_RESPONSES = {
     "500": "A mistake of the server; trying again is safe.",
     "503": "The engine cannot work at the moment; the sentence says why.",
 }
-_SENTENCE = {"type": "string", "description": "What was wrong, and what to do."}
-_MISFIT = {"description": "The request does not fit; one entry a mistake."}
-_PATH = {"type": "array", "items": {"type": ["string", "integer"]}}
-
-
-def _object_schema(required: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"type": "object", "required": list(required), "properties": required, **more}
-
-
-def _array_schema(**fields: Any) -> dict[str, Any]:
-    return {"type": "array", "items": _object_schema(fields)}
-
-
-_SCHEMAS: dict[str, Any] = {
-    "Refusal": _object_schema({"error": _SENTENCE}),
-    "Misfit": _object_schema(
-        {
-            "success": {"type": "boolean", "const": False},
-            "error": _array_schema(message=_SENTENCE, path=_PATH),
-        },
-        **_MISFIT,
-    ),
-    "HebbRefusal": _object_schema({"detail": _SENTENCE}),
-    "HebbMisfit": _object_schema(
-        {"detail": _array_schema(type={"type": "string"}, loc=_PATH, msg=_SENTENCE)}, **_MISFIT
-    ),
-}
+_REFUSALS = Answers(
+    "",
+    """
+Refusal error:str -- What was wrong, and what to do.
+Mistake message:str path:[str|int]
+Misfit success:false error:[Mistake] -- The request does not fit; one entry a mistake.
+HebbRefusal detail:str -- What was wrong, and what to do.
+HebbMistake type:str loc:[str|int] msg:str
+HebbMisfit detail:[HebbMistake] -- The request does not fit; one entry a mistake.
+""",
+)
 
 
 def describe(app: FastAPI, *families: Answers) -> None:
@@ -94,8 +78,7 @@ def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)  # FastAPI's own schemas, which no route here uses
-    schemas.update({name: {"title": name, **schema} for name, schema in _SCHEMAS.items()})
-    for answers in families:
+    for answers in (_REFUSALS, *families):
         schemas.update(answers.schemas)
     key = {"description": "A key of `scrubjay token add`; any, where none was made."}
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", **key}}
@@ -122,20 +105,17 @@ def _complete_operation(operation: dict[str, Any], path: str, schemas: dict[str,
     family, field = ("Hebb", "detail") if is_hebb else ("", "error")
     fastapi_422 = responses.pop("422", None)
     misfit = {"description": f"The request does not fit; {field} lists each mistake, or is one sentence."}
-    refusal_or_misfit = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
+    refusal = of_json(_REFUSALS.schema(f"{family}Refusal"))
+    refusal_or_misfit = of_json(_REFUSALS.schema(f"{family}Refusal|{family}Misfit"))
     if is_hebb and fastapi_422 is not None:
-        responses["422"] = {**misfit, **of_json(refusal_or_misfit)}
+        responses["422"] = misfit | refusal_or_misfit
         unclear = {"description": "The request cannot be understood or is out of range."}
-        responses.setdefault("400", {**unclear, **of_json(_ref("HebbRefusal"))})
+        responses.setdefault("400", unclear | refusal)
     else:
-        responses.setdefault("400", {**misfit, **of_json(refusal_or_misfit)})
+        responses.setdefault("400", misfit | refusal_or_misfit)
     for status, description in _COMMON_RESPONSES.items():
-        responses.setdefault(status, {"description": description, **of_json(_ref(f"{family}Refusal"))})
+        responses.setdefault(status, {"description": description} | refusal)
     for status in ("404", "409", "422"):
         if status in responses and "content" not in responses[status]:
-            responses[status].update(of_json(_ref(f"{family}Refusal")))
+            responses[status].update(refusal)
     operation["responses"] = dict(sorted(responses.items()))
-
-
-def _ref(name: str) -> dict[str, Any]:
-    return {"$ref": f"#/components/schemas/{name}"}

@@ -34,26 +34,6 @@ class Address(NamedTuple):
         """Return True if only programs on this machine can reach it."""
         return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
 
-    def bind(self) -> socket.socket:
-        """Return a socket that listens here.
-
-        Raises:
-            EngineError: another program listens here already, or the machine has no such address.
-        """
-        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # asyncio turns Nagle's algorithm off only if the protocol is given as TCP; otherwise an answer on a
-        # reused connection waits 40 ms.
-        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind((self.host, self.port))
-            listening.listen(_BACKLOG)
-        except OSError as error:
-            listening.close()
-            advice = "Give --http another port, or end what uses it."
-            raise EngineError(f"{self} cannot be listened at: {error.strerror}. {advice}") from error
-        return listening
-
 
 @dataclass(frozen=True)
 class Options:
@@ -73,12 +53,22 @@ class Options:
         """Return the options with the actual port, and the socket that listens there.
 
         Raises:
-            EngineError: see `Address.bind`.
+            EngineError: another program listens here already, or the machine has no such address.
         """
-        listening = self.address.bind()
-        port: int = listening.getsockname()[1]
-        address = Address(self.address.host, port)
-        return replace(self, address=address), listening
+        host, port = self.address
+        # asyncio turns Nagle's algorithm off only if the protocol is given as TCP; otherwise an answer on a
+        # reused connection waits 40 ms.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+            listening.listen(_BACKLOG)
+        except OSError as error:
+            listening.close()
+            advice = "Give --http another port, or end what uses it."
+            raise EngineError(f"{self.address} cannot be listened at: {error.strerror}. {advice}") from error
+        return replace(self, address=Address(host, listening.getsockname()[1])), listening
 
     def check(self, tokens: int) -> None:
         """Refuse an address that other machines can reach without a key; `tokens` is the number of tokens.

@@ -13,14 +13,14 @@ _ABSENT = {
     "`scrubjay config`.",
     "/api/v1/admin/forget /api/v1/admin/forgetting*": "Nothing is forgotten by age: a memory stays until "
     "a client forgets it or its own expires_at passes.",
-    "/api/v1/admin/consolidate/*": "Consolidation keeps no list of runs. "
+    "/api/v1/admin/consolidate*": "Consolidation keeps no list of runs. "
     "POST /api/v1/admin/consolidate runs it now.",
     "/api/v1/admin/upgrade*": "Upgrade the package with your package manager; "
     "the next client starts the new engine.",
     "/api/v1/admin/restart": "End and start `scrubjay serve` on its own machine.",
     "/api/v1/admin/shutdown": "End `scrubjay serve` on its own machine.",
-    "/api/v1/agent-sync/*": "Sessions are captured by hooks; `scrubjay hooks add` registers them.",
-    "/api/v1/claude-memory/*": "Files of other programs are indexed with `scrubjay index`, on their own "
+    "/api/v1/agent-sync*": "Sessions are captured by hooks; `scrubjay hooks add` registers them.",
+    "/api/v1/claude-memory*": "Files of other programs are indexed with `scrubjay index`, on their own "
     "machine.",
 }
 

@@ -75,23 +75,16 @@ def _chatgpt(text: str) -> tuple[list[Fields], list[str]]:
 
 
 def _plain(text: str) -> tuple[list[Fields], list[str]]:
-    """Read a text that names the speakers or marks prompt lines with `> `; any other is one prompt."""
-    lines, book = text.splitlines(), Book()
-    is_marked = any(map(_MARKED.match, lines))
-    is_quoted = not is_marked and any(line.startswith("> ") for line in lines)
-    parts: list[tuple[str, list[str]]] = []
-    for line in lines:
-        side = parts[-1][0] if parts else "user"
-        if match := _MARKED.match(line) if is_marked else None:
+    """Read a text that names the speakers; any other is one prompt."""
+    parts: list[tuple[str, list[str]]] = [("user", [])]
+    for line in text.splitlines():
+        if match := _MARKED.match(line):
             parts.append((match[1], [match[2]]))
-            continue
-        if is_quoted and line.strip():
-            side = "user" if line.startswith("> ") else "assistant"
-        if not parts or parts[-1][0] != side:
-            parts.append((side, []))
-        parts[-1][1].append(line.removeprefix("> ") if is_quoted else line)
-    for side, part_lines in parts:
-        _add_message(book, side, "\n".join(part_lines))
+        else:
+            parts[-1][1].append(line)
+    book = Book()
+    for side, lines in parts:
+        _add_message(book, side, "\n".join(lines))
     turns = book.close()
     is_one_prompt = len(parts) == 1 and turns
     return turns, ["The text names no speakers, so all of it became one prompt."] if is_one_prompt else []

@@ -106,12 +106,9 @@ async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
 
 async def _store(request: HebbContext, item: MemoryCreate, scope: str) -> records.Memory:
     """Add a memory, or change the scope's memory with the same words to the request's values."""
-    values = _fact_values(item.field_values("source"))
-    added = await _add(request, values, scope, item.source or SOURCE)
-    fact = await _added_fact(request, added)
-    if added.action != "known":
-        return fact
-    return await _revise(request, fact, item.field_values("content", "source", exclude_unset=True))
+    fact, is_known = await _add(request, item.field_values("source"), scope, item.source or SOURCE)
+    changes = item.field_values("content", "source", exclude_unset=True) if is_known else {}
+    return await _revise(request, fact, changes)
 
 
 async def _revise(request: HebbContext, fact: records.Memory, changes: dict[str, Any]) -> records.Memory:
@@ -119,21 +116,16 @@ async def _revise(request: HebbContext, fact: records.Memory, changes: dict[str,
     if not changes:
         return fact
     # A new version inherits everything but its content and its place in a session, so pass these again.
-    values = {"content": fact.content, "metadata": fact.metadata, **_fact_values(changes)}
-    values["updates"] = [fact.id]
-    added = await _add(request, values, fact.scope, fact.source)
-    request.core.access.move(fact.id, added.id)
-    return await _added_fact(request, added)
+    values = {"content": fact.content, "metadata": fact.metadata, **changes, "updates": [fact.id]}
+    new, _ = await _add(request, values, fact.scope, fact.source)
+    request.core.access.move(fact.id, new.id)
+    return new
 
 
-def _fact_values(values: dict[str, Any]) -> dict[str, Any]:
-    return {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
-
-
-async def _add(request: HebbContext, values: dict[str, Any], scope: str, source: str) -> MemoryAdded:
-    added: MemoryAdded = await request.write("memory", AddMemory(**values), scope=scope, source=source)
-    return added
-
-
-async def _added_fact(request: HebbContext, added: MemoryAdded) -> records.Memory:
-    return (await request.core.lists.get(records.Memory, [added.id]))[added.id]
+async def _add(
+    request: HebbContext, values: dict[str, Any], scope: str, source: str
+) -> tuple[records.Memory, bool]:
+    """Add a fact; return it, and whether it was known already."""
+    fields = {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
+    added: MemoryAdded = await request.write("memory", AddMemory(**fields), scope=scope, source=source)
+    return (await request.core.lists.get(records.Memory, [added.id]))[added.id], added.action == "known"

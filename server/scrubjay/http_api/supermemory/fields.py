@@ -12,7 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
-    model_validator,
+    field_validator,
 )
 from pydantic.alias_generators import to_camel
 
@@ -77,38 +77,19 @@ def from_json(value: Any) -> Any:
     return value
 
 
-def _as_object(value: Any) -> Any:
-    try:
-        return from_json(value)
-    except ValueError:
-        return value  # the validation of the field then refuses it
-
-
 class Form(BaseModel):
-    """A form: an empty optional field counts as not sent, and objects may be sent as JSON text."""
+    """A form; its objects may be sent as JSON text."""
 
-    objects: ClassVar[tuple[str, ...]] = ("metadata", "group", "filterByMetadata")
-    # Ignoring an empty one would leave a text unchanged, or store it under the tag of other clients.
-    never_empty: ClassVar[frozenset[str]] = frozenset({"content", "containerTag"})
-
-    @model_validator(mode="before")
+    @field_validator("metadata", "group", mode="before", check_fields=False)
     @classmethod
-    def _read(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        required = {field.alias for field in cls.model_fields.values() if field.is_required()}
-        kept = required | cls.never_empty
-        sent = {name: value for name, value in values.items() if value != "" or name in kept}
-        return {name: _as_object(value) if name in cls.objects else value for name, value in sent.items()}
+    def _read_object(cls, value: Any) -> Any:
+        return from_json(value)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler(core_schema)
-        form = handler.resolve_ref_schema(schema)
-        for name, field in form["properties"].items():
-            if name not in cls.never_empty.union(form.get("required", ())):
-                field["anyOf"] = [*field.get("anyOf", ()), {"type": "string", "maxLength": 0}]
-            if name in cls.objects:
+        for field in handler.resolve_ref_schema(schema)["properties"].values():
+            if any(kind.get("type") == "object" for kind in field.get("anyOf", ())):
                 field["anyOf"].append({"type": "string", "contentMediaType": "application/json"})
         return schema
 
@@ -184,6 +165,11 @@ class FileHints(BaseModel):
 
     file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
     mime_type: str | None = about("Without effect, as fileType.")
+
+
+def all_tags(tag: str | None, tags: Sequence[str] | None) -> list[str]:
+    """Return the tags of both spellings of a request, each once."""
+    return list(dict.fromkeys([*([] if tag is None else [tag]), *(tags or ())]))
 
 
 def url_of(content: str) -> str | None:

@@ -1,24 +1,34 @@
-"""The work on documents, memories and profiles that the routes of both versions share."""
+"""The work on documents, memories, profiles and scopes that the routes of both versions share.
+
+Version 4 calls a scope a container tag, version 5 a namespace.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from fastapi import Depends, Request, UploadFile
+from pydantic import BaseModel, ValidationError
 
+from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.engine.verbs.documents import DocumentState, document_in
 from scrubjay.errors import InputError, NotFound
+from scrubjay.home.scope_settings import ScopeSettings
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE, RequestContext
 from scrubjay.http_api.supermemory.fields import Described
 from scrubjay.models.filters import Filter
+from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document
 from scrubjay.models.requests import DocumentText, ForgetMatching, ForgetRecords, parse
 from scrubjay.models.results import Hit
 from scrubjay.reading import MAX_FILE, content_fields
 from scrubjay.records.documents import title_in
+
+T = TypeVar("T")
 
 DELETED = "deleted over HTTP"
 PROFILE_TOKENS = 1_500  # of static and dynamic facts together; static facts get at most three fifths
@@ -30,7 +40,7 @@ class NewDocument(NamedTuple):
 
     scope: str
     text: DocumentText
-    body: Described
+    body: Any  # a `Described`
 
 
 async def as_text(body: Any, task_type: str | None = None) -> DocumentText:
@@ -61,17 +71,33 @@ async def add_document(context: RequestContext, new: NewDocument) -> Answer:
     return as_ref(await context.core.documents.add(new.text, scope=new.scope, source=SOURCE))
 
 
-async def add_documents(
-    context: RequestContext, documents: Sequence[NewDocument]
-) -> list[DocumentState | InputError]:
-    """Add documents, the earliest date first; return the state or error of each, in the input order."""
-    order = sorted(range(len(documents)), key=lambda number: documents[number].body.date or _EARLIEST)
+async def add_batch(
+    context: RequestContext,
+    items: Sequence[T],
+    read: Callable[[T], Awaitable[NewDocument]],
+    kind: type[BaseModel],
+) -> list[tuple[NewDocument, DocumentState] | str]:
+    """Add documents, the earliest date first; return each with its state, or what is wrong with the item.
+
+    `read` makes the document of an item, which must be valid as this kind.
+    """
+    results: dict[int, tuple[NewDocument, DocumentState] | str] = {}
+    documents: dict[int, NewDocument] = {}
+    for number, item in enumerate(items):
+        try:
+            documents[number] = await read(item)
+        except ValidationError as error:
+            results[number] = sentences(kind.model_fields, error.errors(include_url=False))
+        except InputError as error:
+            results[number] = str(error)
+    order = sorted(documents, key=lambda number: documents[number].body.date or _EARLIEST)
     for number in order:
         await _store_background(context, documents[number].scope, documents[number].body)
     texts = [(documents[number].text, documents[number].scope) for number in order]
     states = await context.core.documents.add_all(texts, source=SOURCE)
-    by_number = dict(zip(order, states, strict=True))
-    return [by_number[number] for number in range(len(documents))]
+    for number, state in zip(order, states, strict=True):
+        results[number] = str(state) if isinstance(state, InputError) else (documents[number], state)
+    return [results[number] for number in range(len(items))]
 
 
 async def change_document(
@@ -177,3 +203,62 @@ async def read_profile(
 
 async def _store_background(context: RequestContext, scope: str, body: Described) -> None:
     await context.core.scope_settings.keep_context(scope, body.background, context.now)
+
+
+@dataclass(frozen=True)
+class ScopeView:
+    """One scope; `counts` is None if the scope has no records."""
+
+    name: str
+    counts: ScopeCounts | None
+    settings: ScopeSettings
+
+    @property
+    def documents(self) -> int:
+        """Return the number of documents that a search can find in it."""
+        return self.counts.documents if self.counts else 0
+
+    @property
+    def memories(self) -> int:
+        """Return the number of memories that a search can find in it."""
+        return self.counts.memories if self.counts else 0
+
+    @property
+    def created_at(self) -> datetime | None:
+        """Return the time of the first write of a record or setting."""
+        return min(self._times("created_at"), default=None)
+
+    @property
+    def updated_at(self) -> datetime | None:
+        """Return the time of the last write of a record or setting."""
+        return max(self._times("updated_at"), default=None)
+
+    def _times(self, name: Literal["created_at", "updated_at"]) -> Iterator[datetime]:
+        return (time for part in (self.settings, self.counts) if part and (time := getattr(part, name)))
+
+
+async def every_scope(context: RequestContext) -> list[ScopeView]:
+    """Return the scopes that the caller reaches and that have records or settings."""
+    counts, settings = await context.core.counts.by_scope(), context.core.scope_settings
+    names = dict.fromkeys([*counts, *settings.all()])
+    visible = filter(context.permissions.reaches, names)
+    return [ScopeView(name, counts.get(name), settings.of(name)) for name in visible]
+
+
+async def delete_scope(context: RequestContext, name: str) -> Answer:
+    """Delete a scope permanently, and return how many documents and memories it had."""
+    counts = await context.core.scopes.delete(name, SOURCE)
+    documents, memories = (counts.documents + counts.commits, counts.memories) if counts else (0, 0)
+    return {"deletedDocumentsCount": documents, "deletedMemoriesCount": memories}
+
+
+async def scope_view(context: RequestContext, name: str, missing_message: str | None = None) -> ScopeView:
+    """Return one scope.
+
+    Raises:
+        NotFound: the scope has neither records nor settings; raised only with a `missing_message`.
+    """
+    counts, settings = await context.core.counts.by_scope(name), context.core.scope_settings
+    if missing_message and name not in counts and name not in settings.all():
+        raise NotFound(missing_message)
+    return ScopeView(name, counts.get(name), settings.of(name))

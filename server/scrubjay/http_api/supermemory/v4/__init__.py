@@ -20,10 +20,10 @@ _ABSENT = {
     "/v3/container-tags/{tag}/inferred*": "No memory waits for a review: one that was concluded is found at "
     "once. DELETE /v4/memories forgets it.",
     "/settings": "Scrubjay is configured on its own machine, with `scrubjay config`.",
-    "/v3/auth/*": "Keys are made on Scrubjay's own machine: `scrubjay token add --tag TAG`.",
+    "/v3/auth*": "Keys are made on Scrubjay's own machine: `scrubjay token add --tag TAG`.",
     "/v3/billing* /billing*": "There is no account, no plan and nothing to pay: Scrubjay runs on your "
     "own machine.",
-    "/v3/analytics/* /feedback*": "Scrubjay reports nothing to anyone, so there is nowhere to send this.",
+    "/v3/analytics* /feedback*": "Scrubjay reports nothing to anyone, so there is nowhere to send this.",
 }
 
 # Paths are tried in this order, so paths that end in a word come before paths that end in any id.

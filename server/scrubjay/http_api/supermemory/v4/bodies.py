@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 from fastapi import Query
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
-from scrubjay.errors import InputError
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.supermemory.fields import Body4, from_json, pagination
+from scrubjay.http_api.supermemory.fields import Body4, all_tags, from_json, pagination
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
@@ -77,8 +76,7 @@ class Tagged(Body4):
     @property
     def tags(self) -> list[str]:
         """Return the tags that the request names, each once."""
-        single = [] if self.container_tag is None else [self.container_tag]
-        return list(dict.fromkeys([*single, *(self.container_tags or ())]))
+        return all_tags(self.container_tag, self.container_tags)
 
 
 class Paging(Body4):
@@ -100,18 +98,6 @@ class Paging(Body4):
     def pagination(self, total: int) -> Answer:
         """Describe this page of a list of `total` entries."""
         return pagination(self.page, self.limit, total)
-
-
-def one_tag(tags: list[str], what: str) -> str | None:
-    """Return the only tag of a list, or None if the list is empty.
-
-    Raises:
-        InputError: the list has several tags.
-    """
-    if len(tags) > 1:
-        advice = "Name it by containerTag, and store the others as metadata."
-        raise InputError(f"{len(tags)} container tags are named, and {what} belongs to one. {advice}")
-    return tags[0] if tags else None
 
 
 def memory_values(fact: Memory) -> Answer:

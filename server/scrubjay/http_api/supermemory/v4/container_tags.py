@@ -14,8 +14,13 @@ from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Background, Body4, Read4
 from scrubjay.http_api.supermemory.matches import MatchQuery, find_matches
-from scrubjay.http_api.supermemory.resources import read_profile
-from scrubjay.http_api.supermemory.scopes import ScopeView, delete_scope, every_scope, scope_view
+from scrubjay.http_api.supermemory.resources import (
+    ScopeView,
+    delete_scope,
+    every_scope,
+    read_profile,
+    scope_view,
+)
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filters, Tagged, TagList
 from scrubjay.http_api.supermemory.v4.results import THRESHOLD, Include, Sources, results

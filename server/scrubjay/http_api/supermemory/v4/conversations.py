@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
+from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Body4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
-from scrubjay.http_api.supermemory.v4.bodies import Tagged, one_tag
+from scrubjay.http_api.supermemory.v4.bodies import Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.models.requests import about
 from scrubjay.redaction.redact import redact
@@ -82,7 +83,12 @@ async def keep(body: Conversation, context: Context) -> Answer:
     (`off` by default) says which user and assistant messages also become turns, for searches that ask for
     chats: `all`, `salient` ones, or `summary_only`.
     """
-    scope = context.permissions.write_scope(one_tag(body.tags, "a conversation"))
+    if len(body.tags) > 1:
+        advice = "Name it by containerTag, and store the others as metadata."
+        raise InputError(
+            f"{len(body.tags)} container tags are named; a conversation has one. {advice}"
+        )
+    scope = context.permissions.write_scope(next(iter(body.tags), None))
     messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
     conversation_id, add = body.conversation_id, context.core.conversations.add
     state = await add(conversation_id, messages, scope=scope, metadata=body.metadata)

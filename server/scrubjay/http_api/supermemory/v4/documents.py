@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Form, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
@@ -16,18 +16,6 @@ from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
-from scrubjay.http_api.supermemory.fields import (
-    MOST_AT_ONCE,
-    MOST_IDS,
-    Body4,
-    Content,
-    Read4,
-    Write4,
-    pagination,
-    type_of,
-    url_of,
-)
-from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
     MOST_PAGES,
@@ -43,7 +31,6 @@ from scrubjay.http_api.supermemory.v4.bodies import (
     memory_values,
 )
 from scrubjay.models.fields import Flag
-from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.models.requests import about
 
@@ -63,7 +50,7 @@ WithinTag = Annotated[
 ]
 
 
-class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
+class DocumentFields(fields.Form, fields.Described, fields.Handled, fields.Write4):
     """What a client can say about a document in addition to its text."""
 
     container_tag: str | None = about("The tag (scope) it belongs to; left out, `sm_project_default`.")
@@ -75,8 +62,7 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
 
     @property
     def _tags(self) -> list[str]:
-        single = [] if self.container_tag is None else [self.container_tag]
-        return list(dict.fromkeys([*single, *(self.container_tags or ())]))
+        return fields.all_tags(self.container_tag, self.container_tags)
 
     def tag(self) -> str | None:
         """Return the tag that the document belongs to."""
@@ -99,11 +85,11 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
 
 
 class AddedDocument(DocumentFields):
-    content: Content
+    content: fields.Content
 
 
 class ChangedDocument(DocumentFields):
-    content: Content | None = None
+    content: fields.Content | None = None
 
 
 class Upload(DocumentFields, fields.FileHints):
@@ -116,7 +102,7 @@ class Batch(DocumentFields):
     documents: list[str | dict[str, Any]] = Field(
         description="Texts, or objects as for adding one. A wrong one does not stop the others.",
         min_length=1,
-        max_length=MOST_AT_ONCE,
+        max_length=fields.MOST_AT_ONCE,
     )
 
     def document(self, item: str | dict[str, Any]) -> AddedDocument:
@@ -129,17 +115,17 @@ class Batch(DocumentFields):
         return AddedDocument.model_validate({**defaults, **values})
 
 
-class BulkDelete(Body4):
+class BulkDelete(fields.Body4):
     """Which documents to delete: by `ids`, or by tags, path or both."""
 
     model_config = ConfigDict(extra="forbid")  # a misspelt path would delete all of a tag
 
-    ids: list[str] | None = about("Ids or custom ids.", min_length=1, max_length=MOST_IDS)
+    ids: list[str] | None = about("Ids or custom ids.", min_length=1, max_length=fields.MOST_IDS)
     container_tags: TagList | None = about("Every document of these tags.", min_length=1)
     filepath: Filepath | None = about("The document with this path; a folder if it ends in /.")
 
 
-class Paged(Paging, Read4):
+class Paged(Paging, fields.Read4):
     container_tags: TagList | None = about("Documents of any of these tags; left out, of every tag.")
     page: Annotated[Digits, Field(ge=1, le=MOST_PAGES)] = 1
     limit: Annotated[Digits, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
@@ -160,7 +146,7 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
     """
     scope = context.permissions.write_scope(body.tag())
     text = await resources.read_upload(body.file, scope, body.values())
-    return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
+    return await resources.add_document(context, resources.NewDocument(scope, text, body)) | body.warnings()
 
 
 @route("POST /v3/documents/list", "List documents", "Documents")
@@ -217,31 +203,11 @@ async def list_processing(
     rows = [row for row in rows if status[row.id] != "done" and (view != "active" or not is_old[row.id])]
     answer: Answer = dict(documents=[], totalCount=len(rows))
     if view == "all":
-        answer["pagination"] = pagination(page, limit, len(rows))
+        answer["pagination"] = fields.pagination(page, limit, len(rows))
         rows = rows[(page - 1) * limit : page * limit]
     stuck = {row.id: {"stuck": status[row.id] != "failed" and is_old[row.id]} for row in rows}
     answer["documents"] = await _answers(context, "UnfinishedDocument", rows, more=stuck)
     return answer
-
-
-@route(
-    "GET /v3/documents/{id:path}/chunks",
-    "The chunks of a document",
-    "Chunks",
-    missing="No document that the caller reaches has this id or customId.",
-)
-async def chunks(
-    context: Context,
-    name: Name,
-    within: WithinTag = None,
-    page: PageNumber = 1,
-    limit: PageSize = MOST_PER_PAGE,
-) -> Answer:
-    """The passages of a document in its order, without the headings that searches add to them."""
-    row = await _document(context, name, within)
-    passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
-    entries = [ANSWERS.fill("Chunk", passage) for passage in passages]
-    return dict(chunks=entries, pagination=pagination(page, limit, row.chunk_count))
 
 
 @route("POST /v3/documents", "Add a document", "Accepted")
@@ -250,40 +216,32 @@ async def add(context: Context, body: AddedDocument) -> Answer:
 
     Repeating the call changes nothing.
     """
-    scope, text = context.permissions.write_scope(body.tag()), await as_text(body)
+    scope, text = context.permissions.write_scope(body.tag()), await resources.as_text(body)
     if body.custom_id and (body.metadata or {}).get(_FILE[0]) == _FILE[1]:
         old = await context.find_named(body.custom_id, scope)
         text = text.model_copy(update={"document_id": old.id}) if isinstance(old, Document) else text
-    return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
+    return await resources.add_document(context, resources.NewDocument(scope, text, body)) | body.warnings()
 
 
 @route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
 async def add_batch(context: Context, body: Batch) -> Answer:
     """Add texts or objects, the earliest documentDate first; a wrong one does not stop the others."""
     context.permissions.write_scope(body.tag())  # refuse the whole batch if its tag is wrong
-    results: dict[int, Answer] = {}
-    documents: dict[int, AddedDocument] = {}
-    new: dict[int, NewDocument] = {}
-    for number, item in enumerate(body.documents):
-        custom_id = item.get("customId") if isinstance(item, dict) else None
-        try:
-            documents[number] = added = body.document(item)
-            scope = context.permissions.write_scope(added.tag())
-            new[number] = NewDocument(scope, await as_text(added), added)
-        except ValidationError as error:
-            problem = sentences(AddedDocument.model_fields, error.errors(include_url=False))
-            results[number] = _failure(custom_id, problem)
-        except InputError as error:
-            results[number] = _failure(custom_id, str(error))
-    states = await resources.add_documents(context, list(new.values()))
-    for (number, document), state in zip(new.items(), states, strict=True):
-        if isinstance(state, InputError):
-            results[number] = _failure(document.text.custom_id, str(state))
-        else:
-            results[number] = as_ref(state) | documents[number].warnings()
-    ordered = [results[number] for number in sorted(results)]
-    failures = sum(item["status"] == "error" for item in ordered)
-    return dict(results=ordered, success=len(ordered) - failures, failed=failures)
+
+    async def read(item: str | dict[str, Any]) -> resources.NewDocument:
+        document = body.document(item)
+        scope = context.permissions.write_scope(document.tag())
+        return resources.NewDocument(scope, await resources.as_text(document), document)
+
+    outcomes = await resources.add_batch(context, body.documents, read, AddedDocument)
+    results = [
+        _failure(item, outcome)
+        if isinstance(outcome, str)
+        else resources.as_ref(outcome[1]) | outcome[0].body.warnings()
+        for item, outcome in zip(body.documents, outcomes, strict=True)
+    ]
+    failures = sum(isinstance(outcome, str) for outcome in outcomes)
+    return dict(results=results, success=len(results) - failures, failed=failures)
 
 
 @route(
@@ -314,7 +272,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     row = await _document(context, name, within)
     facts = await context.core.lists.facts_of_documents([row.id])
     more: Answer = {"taskType": row.task_type or "superrag", "latestRevision": 1}
-    if url := url_of(row.content):
+    if url := fields.url_of(row.content):
         more["url"] = url
     if facts:
         more["memories"] = [_memory(fact) for fact in facts]
@@ -382,7 +340,7 @@ async def _answers(
     """Return documents as answers of this kind; `more` has additional fields by document id."""
     status, answers = await context.core.documents.statuses(rows), []
     for row in rows:
-        values: Answer = {"type": type_of(row.type), "status": status[row.id]}
+        values: Answer = {"type": fields.type_of(row.type), "status": status[row.id]}
         # supermemory's lists leave out the tags of projects, and its memory tool compares the rest.
         hides_projects = kind == "Document" and row.tags
         values["containerTags"] = [
@@ -400,6 +358,7 @@ def _memory(fact: Memory) -> Answer:
     return ANSWERS.fill("DocumentMemory", fact, **memory_values(fact))
 
 
-def _failure(custom_id: Any, problem: str) -> Answer:
+def _failure(item: str | dict[str, Any], problem: str) -> Answer:
+    custom_id = item.get("customId") if isinstance(item, dict) else None
     has_id = isinstance(custom_id, str) and custom_id
     return dict(id=custom_id if has_id else "unknown", status="error", error=problem)

@@ -11,7 +11,7 @@ from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import Read4, type_of
+from scrubjay.http_api.supermemory.fields import Read4, all_tags, type_of
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, best_of, find_matches, sessions_of
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
@@ -115,8 +115,7 @@ class MemorySearch(Tagged, AsksForChats, Read4):
 async def search_documents(context: Context, body: Search) -> Answer:
     """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
-    single = [] if body.container_tag is None else [body.container_tag]
-    scopes = await context.scopes([*single, *(body.container_tags or ())])
+    scopes = await context.scopes(all_tags(body.container_tag, body.container_tags))
     entries: list[Answer] = []
     if body.sources.docs and scopes:
         entries = await _documents(context, body, scopes)

@@ -5,24 +5,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Form, Path, Query
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
-from scrubjay.http_api.supermemory.fields import (
-    MOST_AT_ONCE,
-    MOST_IDS,
-    Body5,
-    Content,
-    GivenId,
-    pagination,
-    type_of,
-    url_of,
-)
-from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
 from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import (
     DocumentId,
@@ -36,7 +25,6 @@ from scrubjay.http_api.supermemory.v5.bodies import (
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory.v5.memories import as_memory
 from scrubjay.models.fields import Flag
-from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, about
 
@@ -50,8 +38,8 @@ Kind = Literal["documents", "chunks", "memories"]
 Rows = tuple[list[Answer], int]  # the rows of one page, and the total
 
 
-class Input(fields.Described, Body5):
-    content: Content
+class Input(fields.Described, fields.Body5):
+    content: fields.Content
     custom_id: fields.OwnId = None
 
 
@@ -59,46 +47,44 @@ class Added(Input, fields.Handled):
     pass
 
 
-class Batch(fields.Handled, Body5):
+class Batch(fields.Handled, fields.Body5):
     documents: list[dict[str, Any]] = Field(
         description="Objects as for adding one, without taskType and dreaming. A wrong one does not stop "
         "the others.",
         min_length=1,
-        max_length=MOST_AT_ONCE,
+        max_length=fields.MOST_AT_ONCE,
     )
 
 
-class Change(fields.Described, fields.Handled, Body5):
-    content: Content | None = None
+class Change(fields.Described, fields.Handled, fields.Body5):
+    content: fields.Content | None = None
 
 
-class Upload(fields.Form, fields.Described, fields.Handled, fields.FileHints, Body5):
+class Upload(fields.Form, fields.Described, fields.Handled, fields.FileHints, fields.Body5):
     file: fields.File
 
 
-class Reupload(fields.Form, fields.Described, fields.Handled, fields.FileHints, Body5):
+class Reupload(fields.Form, fields.Described, fields.Handled, fields.FileHints, fields.Body5):
     file: fields.File | None = None
 
 
-class Deletion(Body5):
-    ids: list[GivenId] = Field(
-        description="Ids of documents, or the ids that you gave them.", min_length=1, max_length=MOST_IDS
+class Deletion(fields.Body5):
+    ids: list[fields.GivenId] = Field(
+        description="Ids of documents, or the ids that you gave them.",
+        min_length=1,
+        max_length=fields.MOST_IDS,
     )
 
 
-class ListInclude(Body5):
+class ListInclude(fields.Body5):
     content: Flag = about("With each document its text.", False)
     memory_count: Flag = about("With each document how many memories were learned from it.", False)
     forgotten: Flag = about("Also memories that were forgotten or have expired.", False)
 
 
-class Listing(Body5):
+class Listing(fields.Body5):
     filter: FilterExpression | None = about("Only entries whose metadata matches.")
     include: ListInclude = ListInclude()
-
-
-class Counting(Body5):
-    ids: Annotated[list[GivenId], Field(min_length=1, max_length=100)]
 
 
 @route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
@@ -109,7 +95,7 @@ async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
     that cannot be read becomes a document with the status failed.
     """
     text = await resources.read_upload(body.file, ns.name, body.values())
-    return await resources.add_document(ns, NewDocument(ns.name, text, body))
+    return await resources.add_document(ns, resources.NewDocument(ns.name, text, body))
 
 
 @route(
@@ -144,25 +130,23 @@ async def add(ns: Writing, body: Added) -> Answer:
 
     Repeating the call changes nothing.
     """
-    return await resources.add_document(ns, NewDocument(ns.name, await as_text(body), body))
+    return await resources.add_document(
+        ns, resources.NewDocument(ns.name, await resources.as_text(body), body)
+    )
 
 
 @route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
 async def add_batch(ns: Writing, body: Batch) -> Answer:
     """Add documents, the earliest date first; a refused one is reported and does not stop the others."""
-    documents, added, errors = list[NewDocument](), list[Answer](), list[Answer]()
-    for values in body.documents:
-        try:
-            item = Input.model_validate(values)
-            documents.append(NewDocument(ns.name, await as_text(item, body.task_type), item))
-        except ValidationError as error:
-            problem = sentences(Input.model_fields, error.errors(include_url=False))
-            errors.append(_failure(values, problem))
-    for new, state in zip(documents, await resources.add_documents(ns, documents), strict=True):
-        if isinstance(state, InputError):
-            errors.append(_failure(new.body.model_dump(by_alias=True), str(state)))
-        else:
-            added.append(as_ref(state))
+
+    async def read(values: dict[str, Any]) -> resources.NewDocument:
+        item = Input.model_validate(values)
+        return resources.NewDocument(ns.name, await resources.as_text(item, body.task_type), item)
+
+    outcomes = await resources.add_batch(ns, body.documents, read, Input)
+    added = [resources.as_ref(outcome[1]) for outcome in outcomes if not isinstance(outcome, str)]
+    pairs = zip(body.documents, outcomes, strict=True)
+    errors = [_failure(item, outcome) for item, outcome in pairs if isinstance(outcome, str)]
     return dict(results=[*added, *errors], count=len(added), failed=len(errors))
 
 
@@ -185,7 +169,7 @@ async def read(
         facts = await ns.core.lists.facts_of_documents([row.id])
         more["memories"] = [as_memory(fact, ns.now) for fact in facts]
     times = ANSWERS.fill("DocumentTimes", row, status=status)
-    more |= {"content": row.content or None, "type": type_of(row.type)}
+    more |= {"content": row.content or None, "type": fields.type_of(row.type)}
     return ANSWERS.fill("WholeDocument", row, system=times, **more)
 
 
@@ -205,16 +189,6 @@ async def delete(ns: Writing, body: Deletion) -> Answer:
     """
     count, errors = await resources.delete_each(ns, body.ids, ns.document)
     return dict(count=count, errors=errors)
-
-
-@route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
-async def memory_counts(ns: Reading, request: Counting) -> Answer:
-    """How many memories were learned from each of these documents; ids of other namespaces are left out."""
-    ids = dict.fromkeys(request.ids)
-    rows = await ns.core.lists.cited_documents(ids)
-    documents = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
-    counts = await _count_memories(ns, documents)
-    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in documents])
 
 
 @route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
@@ -242,7 +216,7 @@ async def list_page(
         window["sort"] = "updated_at" if sort == "updatedAt" else "created_at"
     rows, total = await _READERS[kind](ns, request.include, window)
     lists: dict[str, Any] = {"documents": [], "chunks": [], "memories": [], kind: rows}
-    return {**lists, "pagination": pagination(page, limit, total)}
+    return {**lists, "pagination": fields.pagination(page, limit, total)}
 
 
 async def _documents(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
@@ -283,18 +257,18 @@ def _listed_document(
     count = {} if counts is None else {"memoryCount": counts[row.id]}
     times = ANSWERS.fill("DocumentTimes", row, status=status, **count)
     text: Answer = {"content": row.content or None} if include.content else {}
-    url = url_of(row.content) if include.content else None
-    return ANSWERS.fill("ListedDocument", row, type=type_of(row.type), url=url, system=times, **text)
+    url = fields.url_of(row.content) if include.content else None
+    return ANSWERS.fill("ListedDocument", row, type=fields.type_of(row.type), url=url, system=times, **text)
 
 
 def _chunk(kind: str, document: Document, chunk: Passage, **values: Any) -> Answer:
-    values |= {"id": chunk.id, "type": type_of(document.type), "position": chunk.part, "content": chunk.text}
-    return ANSWERS.fill(kind, document, **values)
+    values |= {"id": chunk.id, "position": chunk.part, "content": chunk.text}
+    return ANSWERS.fill(kind, document, type=fields.type_of(document.type), **values)
 
 
 def _failure(item: dict[str, Any], problem: str) -> Answer:
     name, content = item.get("id"), item.get("content")
-    url = url_of(content) if isinstance(content, str) else None
+    url = fields.url_of(content) if isinstance(content, str) else None
     error = dict(id=name if isinstance(name, str) else "", status="error", error=problem)
     return {**error, **({"url": url} if url else {})}
 

@@ -167,15 +167,11 @@ def _related(
         ranked = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
         return [_as_related(link, linked[link.id], sources.get(link.id)) for link in ranked[:limit]]
 
-    return dict(
-        parents=nearest(link for link in context.parents if _is_near_version(link)),
-        children=nearest(link for link in context.children if _is_near_version(link)),
-        siblings=nearest(context.related),
-    )
+    def versions(links: Iterable[Linked]) -> list[Answer]:
+        return nearest(link for link in links if link.relation == "updates" and abs(link.version) <= STEPS)
 
-
-def _is_near_version(link: Linked) -> bool:
-    return link.relation == "updates" and abs(link.version) <= STEPS
+    parents, children = versions(context.parents), versions(context.children)
+    return dict(parents=parents, children=children, siblings=nearest(context.related))
 
 
 def _as_related(link: Linked, fact: Memory, document: Answer | None) -> Answer:

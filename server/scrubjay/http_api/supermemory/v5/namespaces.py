@@ -15,8 +15,12 @@ from scrubjay.http_api.answers import Answer, of_json
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, json_response
 from scrubjay.http_api.supermemory.fields import Background, Body5, pagination
-from scrubjay.http_api.supermemory.resources import read_profile
-from scrubjay.http_api.supermemory.scopes import delete_scope, every_scope, scope_view
+from scrubjay.http_api.supermemory.resources import (
+    delete_scope,
+    every_scope,
+    read_profile,
+    scope_view,
+)
 from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import (
     NamespaceContext,
@@ -157,7 +161,7 @@ async def profile(ns: Reading, request: Request, body: ProfileRequest | None = N
     facts = await read_profile(ns, (ns.name,), body.filter, body.buckets)
     buckets = {name: _facts(hits) for name, hits in facts.buckets.items()}
     answer = dict(static=_facts(facts.static), dynamic=_facts(facts.dynamic), buckets=buckets)
-    if prefers_markdown(request.headers.get("accept", "")):
+    if MARKDOWN in request.headers.get("accept", "").partition("application/json")[0]:
         descriptions = ns.core.scope_settings.buckets(ns.name)
         return Response(_markdown(ns.name, answer, descriptions), media_type=MARKDOWN)
     return dict(profile=answer)
@@ -198,18 +202,6 @@ async def _details(ns: NamespaceContext) -> Answer:
 
 def _facts(hits: Sequence[Hit]) -> list[Answer]:
     return [dict(id=hit.id, memory=hit.memory or "") for hit in hits]
-
-
-def prefers_markdown(accept: str) -> bool:
-    """Return True if an Accept header names Markdown, with no JSON before it.
-
-    >>> prefers_markdown("text/markdown, */*"), prefers_markdown("*/*")
-    (True, False)
-    >>> prefers_markdown("application/json, text/markdown;q=0.5")
-    False
-    """
-    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
-    return MARKDOWN in kinds and "application/json" not in kinds[: kinds.index(MARKDOWN)]
 
 
 def _markdown(namespace: str, profile: Answer, descriptions: Mapping[str, str]) -> str:
