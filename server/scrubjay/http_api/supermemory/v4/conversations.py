@@ -85,9 +85,7 @@ async def keep(body: Conversation, context: Context) -> Answer:
     """
     if len(body.tags) > 1:
         advice = "Name it by containerTag, and store the others as metadata."
-        raise InputError(
-            f"{len(body.tags)} container tags are named; a conversation has one. {advice}"
-        )
+        raise InputError(f"{len(body.tags)} container tags are named; a conversation has one. {advice}")
     scope = context.permissions.write_scope(next(iter(body.tags), None))
     messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
     conversation_id, add = body.conversation_id, context.core.conversations.add
