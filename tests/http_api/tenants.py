@@ -95,6 +95,7 @@ SUPERMEMORY: dict[str, list[Try]] = {
     "POST /v3/documents/documents": [to("/v3/documents/documents", json=tag) for tag in ({}, _TAGS)],
     "GET /v3/documents/processing": [to("/v3/documents/processing", params={"containerTags": "$tag", "view": "all"})],
     **_either("GET /v3/documents/{id}", "/v3/documents/ID"),
+    **_either("GET /v3/documents/{id}/chunks", "/v3/documents/ID/chunks"),
     **_either("DELETE /v3/documents/{id}", "/v3/documents/ID"),
     "PATCH /v3/documents/{id}": [
         to(f"/v3/documents/{id}", GONE, json={"content": "Overwritten.", **tag})
@@ -174,6 +175,9 @@ NAMESPACES: dict[str, list[Try]] = {
     "POST /ns/{namespace}/list/{type}": [
         to(f"/ns/$tag/list/{kind}", json={"include": {"content": True, "memoryCount": True, "forgotten": True}})
         for kind in ("documents", "chunks", "memories")
+    ],
+    "POST /ns/{namespace}/list/documents/memory-counts": [
+        to("/ns/$tag/list/documents/memory-counts", json={"ids": ["$document", "$custom"]})
     ],
     "GET /ns/{namespace}/memories/{id}": [
         to(f"/ns/$tag/memories/{id}", GONE, params={"include": ["related", "documents"]}) for id in ("$memory", "$old", "$turn")

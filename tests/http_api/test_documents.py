@@ -337,9 +337,13 @@ async def test_a_list_of_version_5_contains_the_requested_fields(v5: V5):
     await v5.listed("documents", status=400, sort="position")
 
 
-async def test_the_chunks_of_a_document_are_listed_in_order(v5: V5):
+async def test_the_chunks_of_a_document_are_returned_in_order(v4: V4, v5: V5):
     text = "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} says something of its own. " * 40 for n in range(3))
-    id = (await v5.add(text, id="long", metadata={"lang": "en"}))["id"]
+    id = (await v4.add(text, id="long", metadata={"lang": "en"}))["id"]
+    answer = await v4.call("GET", "/v3/documents/long/chunks?limit=2")
+    assert [(each["position"], each["documentId"]) for each in answer["chunks"]] == [(0, id), (1, id)]
+    assert "Part 0" in answer["chunks"][0]["content"] and answer["pagination"]["totalItems"] >= 3
+    await v4.call("GET", "/v3/documents/nothing/chunks", 404)
     rows = (await v5.listed("chunks", sort="position", order="asc", limit=100))["rows"]
     assert [each["position"] for each in rows] == list(range(len(rows))) and len(rows) >= 3
     assert {(each["documentId"], each["metadata"]["lang"]) for each in rows} == {(id, "en")}
@@ -514,3 +518,10 @@ async def test_adding_over_http_does_not_look_for_similar_facts(
     await api.keep("The harbour opens at nine.")
     await api.post("/api/v1/memories", 201, content="The harbour opens at ten.")
     assert len(looks) == 1
+
+
+async def test_version_5_counts_the_memories_of_documents(v5: V5):
+    one, two = (await v5.add("One fact."))["id"], (await v5.add("No fact.", taskType="superrag"))["id"]
+    ids = [one, two, (await v5.add("Another's fact.", "other"))["id"], "nope"]
+    answer = await v5.post(f"/ns/{TAG}/list/documents/memory-counts", ids=ids)
+    assert answer == {"counts": [{"id": one, "memoryCount": 1}, {"id": two, "memoryCount": 0}]}

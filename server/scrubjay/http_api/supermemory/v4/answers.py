@@ -32,6 +32,8 @@ GraphDocument Document+ memoryEntries:[DocumentMemory]
 Graph documents:[GraphDocument] pagination:Pagination warnings?:[str]
 UnfinishedDocument Document+ stuck:bool -- stuck: nothing happened to it for four hours.
 Processing documents:[UnfinishedDocument] totalCount:int pagination?:Pagination
+Chunk id:str documentId=record_id:str content=text:str position=part:int lineStart:int|null lineEnd:int|null
+Chunks chunks:[Chunk] pagination:Pagination
 CreatedMemory id:str memory=content:str isStatic:bool createdAt:time
 CreatedMemories documentId:null memories:[CreatedMemory] warnings?:[str]
     -- In the order of the request; an existing memory has the id that it had.

@@ -210,6 +210,26 @@ async def list_processing(
     return answer
 
 
+@route(
+    "GET /v3/documents/{id:path}/chunks",
+    "The chunks of a document",
+    "Chunks",
+    missing="No document that the caller reaches has this id or customId.",
+)
+async def chunks(
+    context: Context,
+    name: Name,
+    within: WithinTag = None,
+    page: PageNumber = 1,
+    limit: PageSize = MOST_PER_PAGE,
+) -> Answer:
+    """The passages of a document in its order, without the headings that searches add to them."""
+    row = await _document(context, name, within)
+    passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
+    entries = [ANSWERS.fill("Chunk", passage) for passage in passages]
+    return dict(chunks=entries, pagination=fields.pagination(page, limit, row.chunk_count))
+
+
 @route("POST /v3/documents", "Add a document", "Accepted")
 async def add(context: Context, body: AddedDocument) -> Answer:
     """Add a text; it is on disk when this answers, and found by words within a moment.

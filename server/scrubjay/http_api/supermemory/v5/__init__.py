@@ -11,8 +11,6 @@ _ABSENT = {
     f"POST /v4/memories stores facts as they are; {_SAME}",
     "PATCH /ns/{namespace}/memories/{id}": "Version 5 does not change memories. "
     f"PATCH /v4/memories gives one a new version; {_SAME}",
-    "POST /ns/{namespace}/list/documents/memory-counts": "POST /ns/{namespace}/list/documents counts them "
-    "with include.memoryCount.",
 }
 
 # In the order in which paths are tried: a client may name a document `file/...`.

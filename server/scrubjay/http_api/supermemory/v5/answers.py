@@ -37,6 +37,8 @@ WholeDocument id:str title:str|null type:str content:str|null summary:str|null m
     system:DocumentTimes chunks?:[Chunk] memories?:[Memory]
 Listed documents:[ListedDocument] chunks:[ListedChunk] memories:[Memory] pagination:Pagination
     -- One page; the lists that were not asked for are empty.
+MemoryCount id:str memoryCount:amount
+MemoryCounts counts:[MemoryCount]
 Namespace id=name:str namespace=name:str documentCount=documents:amount memoryCount=memories:amount
     description=settings.name:str|null system:Times
 Namespaces namespaces:[Namespace] pagination:Pagination

@@ -87,6 +87,10 @@ class Listing(fields.Body5):
     include: ListInclude = ListInclude()
 
 
+class Counting(fields.Body5):
+    ids: Annotated[list[fields.GivenId], Field(min_length=1, max_length=100)]
+
+
 @route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
 async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
     """Read a file of at most 50 MB and add its text; the file itself is not stored.
@@ -189,6 +193,16 @@ async def delete(ns: Writing, body: Deletion) -> Answer:
     """
     count, errors = await resources.delete_each(ns, body.ids, ns.document)
     return dict(count=count, errors=errors)
+
+
+@route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
+async def memory_counts(ns: Reading, request: Counting) -> Answer:
+    """How many memories were learned from each of these documents; ids of other namespaces are left out."""
+    ids = dict.fromkeys(request.ids)
+    rows = await ns.core.lists.cited_documents(ids)
+    documents = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
+    counts = await _count_memories(ns, documents)
+    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in documents])
 
 
 @route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
