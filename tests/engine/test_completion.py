@@ -83,7 +83,8 @@ async def recorded(core: Core, envelope: dict) -> list[Turn]:
 
 async def reconciled(core: Core, path: str, **request: str) -> list[Turn]:
     """The turns, once the session is compared with its transcript."""
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE} | request)
+    fields = {"session_id": "s1", "transcript_path": path, "scope": SCOPE} | request
+    core.completion.reconcile(spool.write_request(core.home, fields, "request"))
     return await settled(core)
 
 
@@ -156,10 +157,8 @@ async def test_an_answer_that_came_too_late_is_fetched_when_the_session_goes_on(
     done = {"type": "task_complete", "turn_id": "t1", "last_agent_message": ANSWER}
     events = [{"type": "item_completed", "turn_id": "t1", "item": item}, done]
     path.write_text("".join(json.dumps({"type": "event_msg", "payload": each}) + "\n" for each in events))
-    request = {"session_id": "s1", "transcript_path": str(path), "scope": SCOPE, "host": "codex"}
     for _ in range(2):
-        core.completion.reconcile(request)
-        (turn,) = await settled(core)
+        (turn,) = await reconciled(core, str(path), host="codex")
         assert (turn.user, turn.assistant, turn.prompt_id, turn.host) == (asked, ANSWER, "t1", "codex")
 
 
@@ -210,18 +209,9 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
         line("assistant", "a1", ANSWER),
     )
     spool.write(core.home, stop(now, path))
-    request = {
-        "event": "session_start",
-        "session_id": "s1",
-        "transcript_path": path,
-        "source": "resume",
-        "scope": SCOPE,
-        "host": "claude-code",
-    }
     for _ in range(2):
         await core.writer.drain()
-        core.completion.reconcile(request)
-        turns = await settled(core)
+        turns = await reconciled(core, path, host="claude-code")
     assert sorted(turn.prompt_id for turn in turns) == ["p0", "p1"]
     assert {turn.prompt_id: turn.metadata for turn in turns} == {"p0": {"interrupted": True}, "p1": {}}
     assert not any(secret in turn.model_dump_json() for turn in turns)
@@ -304,8 +294,7 @@ async def test_a_session_that_copies_another_is_not_recorded_twice(
     await recorded(core, stop(now, path, prompt_id=key or "u1", ts="2026-03-05T11:01:00Z", **told))
     copied = [json.dumps(json.loads(each) | {"sessionId": "s2"}) for each in spoken(1, key)]
     path = transcript(tmp_path / "copy.jsonl", *copied)
-    core.completion.reconcile({"session_id": "s2", "transcript_path": path, "scope": SCOPE})
-    assert [turn.session_id for turn in await settled(core)] == ["s1"]
+    assert [turn.session_id for turn in await reconciled(core, path, session_id="s2")] == ["s1"]
 
 
 async def test_a_turn_with_a_waiting_prompt_is_left_to_its_stop_hook_and_a_hidden_one_is_dropped(
@@ -362,8 +351,7 @@ async def test_a_transcript_that_is_not_a_file_neither_hangs_nor_fails(
     where = "/dev/zero" if kind == "device" else str(path)
     spool.write(core.home, stop(now, where))
     await core.writer.drain()
-    core.completion.reconcile({"session_id": "s1", "transcript_path": where, "scope": SCOPE})
-    assert [turn.assistant for turn in await settled(core)] == [ANSWER]
+    assert [turn.assistant for turn in await reconciled(core, where)] == [ANSWER]
 
 
 async def test_turns_said_before_capture_was_allowed_are_not_fetched_afterwards(
@@ -430,11 +418,8 @@ async def test_a_turn_of_an_unknown_folder_is_not_fetched_once_anything_is_exclu
         line("assistant", "a0", "They want to merge."),
     )
     core.settings = Settings(excluded=(str(tmp_path / "clients"),))
-    request = {"session_id": "s1", "transcript_path": path, "scope": SCOPE}
-    core.completion.reconcile(request)
-    assert await settled(core) == []
-    core.completion.reconcile(request | {"cwd": str(tmp_path)})
-    assert [turn.prompt_id for turn in await settled(core)] == ["p0"]
+    assert await reconciled(core, path) == []
+    assert [turn.prompt_id for turn in await reconciled(core, path, cwd=str(tmp_path))] == ["p0"]
 
 
 async def test_a_turn_said_in_another_project_is_fetched_into_that_project(core: Core, tmp_path: Path):
@@ -446,8 +431,7 @@ async def test_a_turn_said_in_another_project_is_fetched_into_that_project(core:
         line("user", "u1", "And what does the other one do?", promptId="p1", cwd=other),
         line("assistant", "a1", "It counts egrets.", cwd=other),
     )
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE, "cwd": here})
-    scopes = {turn.prompt_id: turn.scope for turn in await settled(core)}
+    scopes = {turn.prompt_id: turn.scope for turn in await reconciled(core, path, cwd=here)}
     assert scopes == {"p0": SCOPE, "p1": scope_of(core.home, other)}
 
 
@@ -461,8 +445,7 @@ async def test_hosts_that_count_their_prompts_give_the_same_ids_in_each_session(
 
     for name, words, at in (("s1", "Count the herons", "09:00"), ("s2", "Count the egrets", "11:00")):
         path = session(name, words, f"2026-03-05T{at}:00Z")
-        core.completion.reconcile({"session_id": name, "transcript_path": path, "scope": SCOPE})
-        turns = await settled(core)
+        turns = await reconciled(core, path, session_id=name)
     assert {turn.user for turn in turns} == {"Count the herons", "Count the egrets"}
 
 
@@ -477,7 +460,7 @@ async def test_a_request_left_while_no_engine_ran_is_handled_and_a_broken_one_is
     )
     spool.write_request(core.home, {"session_id": "s1", "transcript_path": path, "scope": SCOPE}, "good")
     for left in spool.requests(core.home):
-        core.completion._later(lambda left=left: core.completion._reconcile_file(left), 0.0)
+        core.completion.reconcile(left)
     assert [turn.user for turn in await settled(core)] == ["What is the port of the API?"]
     assert spool.requests(core.home) == []
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -365,23 +364,6 @@ def test_a_prompt_said_in_a_folder_excluded_later_is_not_recorded(host: Host) ->
     assert host.turns() == [] and host.log() == ""
 
 
-def test_a_prompt_saved_by_an_older_version_belongs_to_the_next_turn(host: Host) -> None:
-    host.prompt("Rename tick() please")
-    host.take()
-    (file,) = Path(host.home.prompts).glob("*/*")
-    kept = json.loads(file.read_text())
-    del kept["said"]
-    file.write_text(json.dumps(kept))
-    host.policy(paused=True)
-    host.stop("Renamed to advance().")
-    host.policy()
-    host.prompt("And its tests")
-    host.stop("Renamed there, too.")
-    assert [turn[1:] for turn in host.turns()] == [
-        ("Rename tick() please\n\nAnd its tests", "Renamed there, too.")
-    ]
-
-
 def test_an_error_of_the_service_is_not_an_answer(host: Host) -> None:
     host.prompt("Push it please", prompt_id="p1")
     host.stop("API Error: Request rejected (429)", prompt_id="p1")
@@ -730,14 +712,6 @@ def week_old_prompts(host: Host, count: int) -> None:
         folder.mkdir(parents=True)
         Path(folder, "1.p1.json").write_text('{"text": "Are you there?"}')
         os.utime(folder, (1, 1))
-
-
-def test_sessions_that_start_together_can_sweep_old_prompts_at_once(host: Host) -> None:
-    week_old_prompts(host, 200)
-    with ThreadPoolExecutor(8) as sessions:
-        done = [sessions.submit(prompts.sweep, host.home, time.time()) for _ in range(8)]
-    assert [each.result() for each in done] == [None] * 8
-    assert os.listdir(host.home.prompts) == []
 
 
 def test_prompts_are_counted_while_a_starting_session_sweeps_old_ones(

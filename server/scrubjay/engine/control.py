@@ -65,14 +65,6 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
         match event.get("event"):
             case "drain":
                 await core.writer.drain()
-            case "session_start":
-                await core.writer.drain()
-                core.completion.reconcile(event)
-            case "session_end":
-                await core.writer.drain()
-                core.completion.reconcile(event)
-                if scope := engine.scope_of(connection.hello):
-                    core.consolidation.end(scope, str(event.get("session_id")))
             case "opening" | "inject" as name:
                 scope = engine.scope_of(connection.hello) or USER_SCOPE
                 if name == "opening":

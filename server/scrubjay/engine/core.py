@@ -294,7 +294,7 @@ class Core:
     def _finish_event(self, processed: pairing.ProcessedEvent) -> None:
         event = processed.event
         if processed.request is not None:
-            self.completion.reconcile_file(processed.request)
+            self.completion.reconcile(processed.request)
         if event.kind == "start" and event.scope is not None and self.settings.inject == "edit":
             self.openings.refresh(event.scope)  # the code may have changed since the last turn
         if event.kind == "end" and event.scope is not None:

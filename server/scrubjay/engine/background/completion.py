@@ -7,7 +7,7 @@ and it may be missing. Its turns are recorded as an import of the same session w
 import asyncio
 import logging
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -39,12 +39,6 @@ MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes that are read from the end; earlier o
 
 
 @dataclass(frozen=True)
-class _Job:
-    due: float  # event-loop seconds
-    run: Callable[[], Any]
-
-
-@dataclass(frozen=True)
 class _Session:
     """A session to compare with the transcript at `path`; its hooks ran in `folder`, which has `scope`.
 
@@ -71,7 +65,7 @@ class Completion:
         policy: Callable[[], capture.Policy],
     ) -> None:
         self._home, self._writer, self._store, self._clock, self._policy = home, writer, store, clock, policy
-        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._jobs: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self.waiting = 0
 
     def consider(self, recorded: Envelope) -> None:
@@ -87,34 +81,22 @@ class Completion:
         delay = DELAYS[0] if args.get("assistant") else 0.0
         self._later(lambda: self._complete(session, args, attempt), delay)
 
-    def reconcile(self, request: dict[str, Any]) -> None:
-        """Compare the session that a request names with its transcript."""
-        self._later(lambda: self._reconcile(request), 0.0)
-
-    def reconcile_file(self, path: str) -> None:
-        """Compare the session that a request in a file names, and remove the file."""
+    def reconcile(self, path: str) -> None:
+        """Compare the session that a request in a file names with its transcript, and remove the file."""
         self._later(partial(self._reconcile_file, path), 0.0)
 
-    def _later(self, run: Callable[[], Any], delay: float) -> None:
+    def _later(self, run: Callable[[], Awaitable[None]], delay: float) -> None:
         self.waiting += 1
-        self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + delay, run))
+        asyncio.get_running_loop().call_later(delay, self._jobs.put_nowait, run)
 
     async def run(self) -> None:
         """Do the scheduled work forever, starting with the requests that hooks wrote while no engine ran."""
         for path in spool.requests(self._home):
-            self.reconcile_file(path)
-        pending: list[_Job] = []
+            self.reconcile(path)
         while True:
-            pending.sort(key=lambda job: job.due)
-            wait = max(0.0, pending[0].due - asyncio.get_running_loop().time()) if pending else None
+            run = await self._jobs.get()
             try:
-                async with asyncio.timeout(wait):  # Python 3.11's wait_for can swallow a cancellation
-                    pending.append(await self._jobs.get())
-                continue
-            except TimeoutError:
-                job = pending.pop(0)
-            try:
-                await job.run()
+                await run()
             except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
                 # The transcript belongs to the host, and so do its errors.
                 log.info("a transcript was passed over: %s", type(error).__name__)

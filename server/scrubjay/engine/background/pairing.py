@@ -29,6 +29,7 @@ from scrubjay.transcripts import formats, matching, turn
 
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are read here; `completion` reads more
 SECOND = 1_000_000_000
+_ORIGIN = {"session_id", "scope", "host", "capture", "folders", "transcript_path"}  # fields of an event
 
 
 class ProcessedEvent(NamedTuple):
@@ -114,7 +115,10 @@ def _record_answer(call: _Call) -> None:
     if event.prompt and (pair is None or event.prompt not in (pair.user or "")):
         _save(call, event.prompt, event.redacted_prompt)
         pair = _pair(call)
-    if pair and len(pair.waiting) > 1 and _record_ended(call, pair.waiting):
+    if pair and len(pair.waiting) > 1:
+        # The transcript shows the end of a prompt long before the next one is answered. The rest of its turn
+        # is read from the transcript later.
+        _record_alone(call, _ended_prompts(call, pair.waiting, over=False))
         pair = _pair(call)
     answer, redacted = event.answer, event.redacted_answer
     if answer and pair and pair.redacted:
@@ -133,8 +137,7 @@ def _record_answer(call: _Call) -> None:
     is_typed = pair is None or pair.user is not None
     if is_new and is_typed and should_record([*texts, answer], call.hook_policy):
         redacted += pair.redacted if pair else 0
-        envelope = _envelope(call, "stop", args, redacted)
-        spool.write(call.home, envelope, event.time_ns)
+        _write_turn(call, args, redacted, event.model_dump(include=_ORIGIN), event.time_ns)
     if pair:
         _mark_answered(call, pair)
 
@@ -155,7 +158,8 @@ def _pair(call: _Call) -> Pair | None:
 
 def _waiting(call: _Call) -> Sequence[Pair]:
     """Return all waiting prompts of the event's session."""
-    pair = prompts.pair(call.home, call.event.session_id, None, call.event.time_ns)
+    event = call.event
+    pair = prompts.pair(call.home, event.session_id, None, event.time_ns)
     return pair.waiting if pair else ()
 
 
@@ -198,16 +202,8 @@ def _answers_unsaved_prompt(call: _Call, waiting: Sequence[Pair]) -> bool:
 
 def _save(call: _Call, text: str | None, redacted: int) -> None:
     """Save the prompt of this event with its origin; if it must not be recorded, save only its time."""
-    event, origin = call.event, None
-    if event.records:
-        origin = {
-            "session_id": event.session_id,
-            "scope": event.scope,
-            "host": event.host,
-            "capture": event.capture,
-            "folders": event.folders,
-            "transcript_path": event.transcript_path,
-        }
+    event = call.event
+    origin = event.model_dump(include=_ORIGIN) if event.records else None
     prompt_id = event.prompt_id or turn.PROMPT_KEY + event.id[:16]
     prompts.save(call.home, event.session_id, prompt_id, text, redacted, origin, event.time_ns)
     _set_folder_time(call)
@@ -223,17 +219,6 @@ def _set_folder_time(call: _Call) -> None:
     with suppress(FileNotFoundError):
         folder = spool.session_folder(call.home, call.event.session_id)
         os.utime(folder, ns=(call.event.time_ns, call.event.time_ns))
-
-
-def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
-    """Record the prompts that ended without a Stop as separate turns; return True if there were any.
-
-    The transcript shows the end of a prompt long before the next one is answered. The rest of the turn is
-    read from the transcript later.
-    """
-    ended = _ended_prompts(call, waiting, over=False)
-    _record_alone(call, ended)
-    return bool(ended)
 
 
 def _ended_prompts(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
@@ -258,16 +243,13 @@ def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
     event = call.event
     for position, prompt in enumerate(waiting):
         origin = prompt.origin
-        if prompt.user and not origin:
-            continue  # saved by an older version; it becomes part of the session's next turn
         if prompt.user and origin and not is_excluded(call.policy, *origin["folders"]):
             # what was captured when the prompt was typed decides, not what is captured now
             policy, user = call.hook_policy._replace(capture=origin["capture"]), cut(prompt.user)
             if should_record([user], policy):
                 args = {"session_id": event.session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
                 args["user"] = user
-                envelope = _envelope(call, "stop", args, prompt.redacted, origin)
-                spool.write(call.home, envelope, event.time_ns - len(waiting) + position)
+                _write_turn(call, args, prompt.redacted, origin, event.time_ns - len(waiting) + position)
         _mark_answered(call, prompt)
 
 
@@ -292,13 +274,8 @@ def _settle_left_behind(call: _Call) -> None:
 def _write_request(call: _Call) -> str:
     """Write a request to compare the session with its transcript; the request outlives this engine."""
     event = call.event
-    request = {
-        "session_id": event.session_id,
-        "transcript_path": event.transcript_path,
-        "cwd": event.folders[0] if event.folders else None,
-        "scope": event.scope,
-        "host": event.host,
-    }
+    request = event.model_dump(include={"session_id", "transcript_path", "scope", "host"})
+    request["cwd"] = event.folders[0] if event.folders else None
     return spool.write_request(call.home, request, event.id, event.time_ns)
 
 
@@ -308,36 +285,25 @@ def _clean(text: str) -> tuple[str, int]:
     return cut(text.strip()), redacted
 
 
-def _envelope(
-    call: _Call,
-    source: str,
-    args: dict[str, Any],
-    redacted: int,
-    origin: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return a turn for the spool, with the scope, host and policy of the event, or those in `origin`."""
-    event = call.event
-    event_origin: dict[str, Any] = {
-        "scope": event.scope,
-        "host": event.host,
-        "capture": event.capture,
-        "folders": event.folders,
-    }
-    origin = origin or event_origin
-    return {
+def _write_turn(
+    call: _Call, args: dict[str, Any], redacted: int, origin: dict[str, Any], time_ns: int
+) -> None:
+    """Write a turn to the spool; `origin` has the fields of the event with its first prompt or its answer."""
+    envelope = {
         "v": 1,
         "id": os.urandom(10).hex(),
         "kind": "turn",
-        "at": instant(event.time_ns),
+        "at": instant(call.event.time_ns),
         "scope": origin["scope"],
-        "source": f"hook:{source}",
+        "source": "hook:stop",
         "host": origin["host"],
         "capture": origin["capture"],
         "redacted": redacted,
-        "transcript_path": event.transcript_path,
+        "transcript_path": call.event.transcript_path,
         "folder": next(iter(origin["folders"]), None),
         "args": args,
     }
+    spool.write(call.home, envelope, time_ns)
 
 
 def _hashed_key(session_id: str, answer: str | None) -> str:

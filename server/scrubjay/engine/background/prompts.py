@@ -7,15 +7,15 @@ or secrets: texts are redacted already.
     <time_ns>.<prompt>.<answered>.json  answered; `answered` is the key of the turn with this prompt
 
 An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer
-answer, and because two installed copies of a hook fire at the same time. Hooks of versions before 2026-11-27
-write to this folder themselves, so another process may rename a file.
+answer, and because two installed copies of a hook fire at the same time. Only the engine writes here.
 """
 
 import json
 import os
+import shutil
+import threading
 import time
 from contextlib import suppress
-from errno import ENOENT, ENOTEMPTY
 from typing import Any, NamedTuple
 
 from scrubjay.errors import ScrubjayError, SpoolError
@@ -29,6 +29,8 @@ KEPT_S = 7 * 86_400.0  # a session's folder is deleted when it was untouched for
 QUIET_S = 3_600.0  # after so long without events, a session's prompts will get no answer
 MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
 
+_FIELDS = {"prompt_id", "text", "saved_at", "redacted", "said"}  # of a file; `said` is a pair's origin
+_renaming = threading.Lock()  # held while a session's files are listed and read, or renamed
 _Saved = tuple[str, dict[str, Any]]  # a file and its content
 
 
@@ -92,43 +94,32 @@ def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | Non
     shows how they ended: the caller checks this first, and marks such prompts.
     """
     folder = spool.session_folder(home, session_id)
-    for _ in range(5):  # an older hook may rename a file between listing and reading
+    with _renaming:
         names = [name for name in _names(folder) if until_ns is None or name.time_ns <= f"{until_ns:020d}"]
         target = _target(names, prompt_id)
         if target is None:
             return None
         key = spool.file_name(prompt_id) if prompt_id else target.answered or target.prompt
-        # A turn with a key from the transcript keeps it, instead of the key of its prompt.
-        turn_key = prompt_id or (target.answered if spool.is_plain(target.answered) else None)
         group = [
             name
             for name in names
             if name.answered == key or (name.answered is None and name.time_ns <= target.time_ns)
         ]
-        try:
-            return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], turn_key)
-        except FileNotFoundError:
-            continue
-    raise SpoolError(
-        "The prompts of the session kept moving while they were read; the turn is left to the transcript."
-    )
+        saved = [(name.file, _read(os.path.join(folder, name.file))) for name in group]
+    # A turn with a key from the transcript keeps it, instead of the key of its prompt.
+    return _joined(saved, prompt_id or (target.answered if spool.is_plain(target.answered) else None))
 
 
 def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
     """Mark the prompts of a pair with their turn, and delete the oldest answered prompts."""
-    folder = spool.session_folder(home, session_id)
-    for file in pair.files:
-        if file.count(".") == 2:
-            try:
-                os.rename(
-                    os.path.join(folder, file),
-                    os.path.join(folder, f"{file[:-5]}.{spool.file_name(pair.key)}.json"),
-                )
-            except FileNotFoundError:  # the other copy of the hook was faster
-                continue
-    answered = [name.file for name in _names(folder) if name.answered]
-    for file in answered[:-KEPT_ANSWERED]:
-        _unlink(os.path.join(folder, file))
+    folder, key = spool.session_folder(home, session_id), spool.file_name(pair.key)
+    with _renaming:
+        for file in pair.files:
+            if file.count(".") == 2:
+                os.rename(os.path.join(folder, file), os.path.join(folder, f"{file[:-5]}.{key}.json"))
+        answered = [name.file for name in _names(folder) if name.answered]
+        for file in answered[:-KEPT_ANSWERED]:
+            os.unlink(os.path.join(folder, file))
 
 
 def hidden(home: Home, session_id: str) -> list[str]:
@@ -138,7 +129,8 @@ def hidden(home: Home, session_id: str) -> list[str]:
     for path in spool.events(home, "hidden"):
         with suppress(ScrubjayError):  # the event was processed meanwhile, so its prompt is read below
             events.append(spool.read(path))
-    saved = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
+    with _renaming:
+        saved = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
     return [
         *(
             instant(each["time_ns"])
@@ -165,8 +157,8 @@ def unnamed(home: Home, session_id: str) -> set[str]:
 def left_behind(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
-    Each session has a list of its prompts in order, each as a pair. Prompts of versions that did not save
-    their origin are left out, and so are sessions with a damaged file.
+    Each session has a list of its prompts in order, each as a pair. Prompts that must not be recorded are
+    left out, and so are sessions with a damaged file.
     """
     sessions = []
     for session in os.scandir(home.prompts):
@@ -176,7 +168,7 @@ def left_behind(home: Home, now: float) -> list[list[Pair]]:
             # not `_names`: a week has hundreds of sessions, and almost none has a waiting prompt
             files = sorted(file for file in os.listdir(session.path) if file.count(".") == 2)
             waiting = _waiting_prompts([(file, _read(os.path.join(session.path, file))) for file in files])
-        except (OSError, ValueError, SpoolError):  # another sweep was faster, or a file is damaged
+        except (OSError, ValueError, SpoolError):  # a file is damaged
             continue
         pairs = [pair for pair in (_joined(prompt, None, True) for prompt in waiting) if pair.origin]
         if pairs:
@@ -187,15 +179,8 @@ def left_behind(home: Home, now: float) -> list[list[Pair]]:
 def sweep(home: Home, now: float) -> None:
     """Delete the folders of sessions untouched for a week before `now` (seconds since 1970)."""
     for session in os.scandir(home.prompts):
-        try:
-            if session.is_dir(follow_symlinks=False) and session.stat().st_mtime < now - KEPT_S:
-                for file in os.listdir(session.path):
-                    _unlink(os.path.join(session.path, file))
-                os.rmdir(session.path)
-        except OSError as error:
-            # Another sweep was faster, or the session has just continued.
-            if error.errno not in (ENOENT, ENOTEMPTY):
-                raise
+        if session.is_dir(follow_symlinks=False) and session.stat().st_mtime < now - KEPT_S:
+            shutil.rmtree(session.path, ignore_errors=True)
 
 
 def instant(time_ns: int) -> str:
@@ -236,10 +221,8 @@ def _target(names: list[_Name], prompt_id: str | None) -> _Name | None:
 
 def _read(path: str) -> dict[str, Any]:
     saved = json.loads(read_regular(path, MAX_SAVED))
-    if not isinstance(saved, dict) or not {"prompt_id", "text", "saved_at", "redacted"} <= saved.keys():
+    if not isinstance(saved, dict) or not saved.keys() >= _FIELDS:
         raise SpoolError(f"The saved prompt {os.path.basename(path)} is damaged; delete it.")
-    if "said" not in saved:  # written by a version before 2026-11-26
-        saved["said"] = {}
     return saved
 
 
@@ -274,10 +257,3 @@ def _waiting_prompts(saved: list[_Saved]) -> list[list[_Saved]]:
         else:
             prompts.append([(file, content)])
     return prompts
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:  # the other copy of the hook was faster
-        return
