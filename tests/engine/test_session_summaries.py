@@ -5,7 +5,6 @@ in it than in the turns.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +21,8 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import SUMMARY, Memory, Turn
 from scrubjay.models.requests import Forget, ForgetRecords, parse
 from scrubjay.records import session_summaries
-from scrubjay.records.passages import passages_of
 from scrubjay.records.session_summaries import SILENCE
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change
 
 pytestmark = pytest.mark.long
 
@@ -150,38 +147,6 @@ async def test_a_summary_can_be_requested_before_the_session_ends(core: Core):
     await quiet(core)
     await core.consolidation.work_off()
     assert len(await summaries(core)) == 1
-
-
-async def test_summaries_of_twenty_turns_each_are_joined(home: Home, clock, now, monkeypatch):
-    first = await opened(home, clock)
-    ids = await session(first, "s", EVERY + 5, ts=now - SILENCE)
-    (whole,) = await summaries(first)
-    second_half = {
-        "id": "mem_00000000000000000000000000000002",
-        "root_id": "mem_00000000000000000000000000000002",
-        "parent_ids": tuple(ids[EVERY:]),
-    }
-    halves = [
-        whole.model_copy(update={"parent_ids": tuple(ids[:EVERY])}),
-        whole.model_copy(update=second_half),
-    ]
-
-    async def as_before() -> list[Change]:
-        return [Change(half, passages_of(half), rewritten=True) for half in halves]
-
-    await first.writer.derive(as_before())
-    assert len(await quiet(first)) == 2
-    await first.close()
-    note = Path(home.data, "consolidated.json")
-    note.write_text(json.dumps({**json.loads(note.read_text()), "every": EVERY}))
-    second = await opened(home, clock)
-    (joined,) = await summaries(second, lambda found: len(found) == 1)
-    assert (joined.id, joined.parent_ids) == (whole.id, tuple(ids))
-    await embedded(second)
-    found = await search(second, "rename because of the parser", include_turns=False, top_k=9)
-    assert [hit.id for hit in found.results] == [whole.id]
-    await second.close()
-    assert "every" not in json.loads(note.read_text())
 
 
 async def test_a_summary_is_found_only_where_turns_are_left_out(core: Core):

@@ -197,35 +197,24 @@ class Consolidation:
         """Queue the facts and sessions that changed since an engine last processed all of them."""
         if self._caught_up:
             return
-        through, size = _read(await self._store.notes.read(NOTE))
+        through = _read(await self._store.notes.read(NOTE))
         # Sessions that were ongoing at that time had a turn within the slack, so they are processed again.
         changed_since = None if through is None else conditions.number("updated_at", ">=", through - SLACK)
         for fact in await self._store.select(
             Memory, conditions.both(changed_since, conditions.NOT_A_SUMMARY), columns=["id"]
         ):
             self._changed[fact.id] = None
-        await self._queue("turns", conditions.both(changed_since, conditions.missing("role")))
-        if size:
-            summaries = conditions.negation(conditions.NOT_A_SUMMARY)
-            await self._queue("memories", conditions.both(summaries, conditions.number("turn", ">=", size)))
+        where = conditions.both(changed_since, conditions.missing("role"))
+        turns = self._store.tables.turns.query().where(where).select(["scope", "session_id"])
+        sessions = (await read_table(turns)).group_by(["scope", "session_id"]).aggregate([])
+        self._changed |= {(row["scope"], row["session_id"]): None for row in sessions.to_pylist()}
         self._caught_up = True
 
-    async def _queue(self, table: str, where: conditions.Where) -> None:
-        """Queue the sessions of these rows; there may be a million rows."""
-        rows = self._store.tables.of(table).query().where(where).select(["scope", "session_id"])
-        sessions = (await read_table(rows)).group_by(["scope", "session_id"]).aggregate([])
-        self._changed |= {(row["scope"], row["session_id"]): None for row in sessions.to_pylist()}
 
-
-def _read(note: str | None) -> tuple[int | None, int]:
-    """Return the time in a note, in microseconds since 1970 or None, and the size of old summaries.
-
-    The size is the fixed number of turns that each summary covered before 0.2.0; in newer notes it is 0.
-    """
+def _read(note: str | None) -> int | None:
+    """Return the time in a note, in microseconds since 1970, or None."""
     try:
-        content = json.loads(note or "")
-        through, size = content["through"], content.get("every", 0)
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None, 0
-    is_sound = isinstance(through, int) and isinstance(size, int)
-    return (through, size) if is_sound else (None, 0)
+        through = json.loads(note or "")["through"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return through if isinstance(through, int) else None
