@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
 from said import SCOPE, fact, forget, opened, search, turn
 
-from scrubjay.engine.background import access
 from scrubjay.engine.core import Core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
@@ -79,15 +77,6 @@ async def test_waiting_counts_are_written_when_the_engine_ends(home: Home, clock
     core = await opened(home, clock)
     assert await counts(core, known.id) == [1]
     await core.close()
-
-
-async def test_many_records_are_written_in_the_background(core: Core, monkeypatch):
-    monkeypatch.setattr(access, "MANY", 3)
-    ids = [(await fact(core, f"Zebra number {n}.")).id for n in range(3)]
-    await search(core, "zebra number", top_k=3)
-    async with asyncio.timeout(10):
-        while await counts(core, *ids) != [1, 1, 1]:
-            await asyncio.sleep(0)
 
 
 async def test_a_count_restores_no_record_that_was_forgotten_or_replaced_meanwhile(core: Core):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from scrubjay.engine.background.tasks import failures_logged, quiet_for
+from scrubjay.engine.background.tasks import failures_logged
 from scrubjay.models.records import Record
 from scrubjay.store.bucket.inbox import access_entry
 from scrubjay.store.store import Store
@@ -21,7 +21,6 @@ from scrubjay.store.upserts import AccessCount
 log = logging.getLogger("scrubjay.engine.background.access")
 
 EVERY_SECONDS = 600.0
-MANY = 2_000  # due records that cause a write; with 200, every 15th search of a busy client caused a commit
 SELDOM = timedelta(hours=1)  # the least time between two writes of one record
 
 R = TypeVar("R", bound=Record)
@@ -30,18 +29,14 @@ R = TypeVar("R", bound=Record)
 class Access:
     """Counts recalls and writes the counts from time to time; call `flush(everything=True)` at the end.
 
-    `written` is called after each commit.
+    `on_written` is called after each commit.
     """
 
-    def __init__(
-        self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None
-    ) -> None:
-        self._store, self._clock, self._on_written = store, clock, written
+    def __init__(self, store: Store, clock: Callable[[], datetime], on_written: Callable[[], None]) -> None:
+        self._store, self._clock, self._on_written = store, clock, on_written
         self._waiting: dict[str, AccessCount] = {}
         self._written: dict[str, datetime] = {}  # when records were written, within the last hour
-        self._due_count = 0  # waiting records that were due when they were recalled
         self._has_counts = asyncio.Event()
-        self._has_many = asyncio.Event()
 
     def note(self, ids: Iterable[str]) -> None:
         """Count a recall of these records."""
@@ -49,10 +44,7 @@ class Access:
         for record_id in ids:
             count = self._waiting.get(record_id)
             self._waiting[record_id] = AccessCount(count.times + 1 if count else 1, now)
-            self._due_count += count is None and self._is_due(record_id, now)
             self._has_counts.set()
-        if self._due_count >= MANY:
-            self._has_many.set()
 
     def move(self, old: str, new: str) -> None:
         """Move the unwritten counts of a record to its new version."""
@@ -69,12 +61,11 @@ class Access:
         )
 
     async def run(self) -> None:
-        """Write counts forever: ten minutes after the first one, or when there are many."""
+        """Write counts forever, each time ten minutes after the first one."""
         while True:
             await self._has_counts.wait()
-            await quiet_for(EVERY_SECONDS, self._has_many)
+            await asyncio.sleep(EVERY_SECONDS)
             self._has_counts.clear()
-            self._has_many.clear()
             await self.flush()
 
     async def flush(self, *, everything: bool = False) -> int:
@@ -90,7 +81,6 @@ class Access:
         }
         due = [record_id for record_id in self._waiting if everything or self._is_due(record_id, now)]
         counts = {record_id: self._waiting.pop(record_id) for record_id in due}
-        self._due_count = 0
         if not counts:
             return 0
         with failures_logged(log, f"access counts of {len(counts)} records are lost"):  # not worth a retry
