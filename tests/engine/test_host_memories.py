@@ -160,11 +160,12 @@ async def test_only_connected_hosts_are_read_and_none_during_a_pause(
     paused = False
     policy = core._policy()
     watching = HostMemories(core.home, {}, lambda: policy._replace(paused=paused), core.past.memories)
-    assert await watching.look() == [] and await visible(core) == set()
+    await watching.look()
+    assert await visible(core) == set()
     ours = BY_NAME["codex"].changes(Machine({}, str(tmp_path), sys.platform))
     write(core.home, connecting(core.home, ours))
     codex = [kind for kind in made.KINDS if kind.host == "codex"]
-    assert len(await watching.look()) == 3
+    await watching.look()
     assert await visible(core) == {kind.fact for kind in codex}
     paused = True
     made.write(codex[0], tmp_path, PORT)

@@ -41,7 +41,7 @@ ROOM_OF = {  # the only importers of a third party, for those that import-linter
     "onnxruntime": "encoders",
     "torch": "encoders",
     "tree_sitter": "text code",
-    "watchfiles": "cli engine",
+    "watchfiles": "cli",
 }
 ARRIVES_WITH = {"httpx": "mcp", "pydantic_core": "pydantic", "typing_extensions": "pydantic"}
 CALLED = {

@@ -279,7 +279,7 @@ def _log_to_file(home: Home, *, to_terminal: bool) -> None:
     for handler in handlers:
         handler.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=handlers)
-    for name in ("mcp", "anyio", "asyncio", "watchfiles"):
+    for name in ("mcp", "anyio", "asyncio"):
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote clients' text
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # on a full disk, every log line would be a traceback on stderr

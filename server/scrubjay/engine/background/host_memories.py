@@ -1,12 +1,11 @@
 """Updates facts from the memories of the assistants that `setup` connected, while the engine runs.
 
-The files are read when they change, and never written.
+The files are looked at every half minute, read when they have changed, and never written.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
 from typing import Any
 
 from scrubjay.engine.background.tasks import failures_logged
@@ -22,12 +21,13 @@ from scrubjay.models.requests import parse
 
 log = logging.getLogger("scrubjay.engine.background.host_memories")
 
-LOOK_SECONDS = 30.0  # between two checks; missing folders and some disks report no changes
+LOOK_SECONDS = 30.0  # between two checks; a check lists the files, which takes 0.3 ms each
 BATCH = 100  # files that are planned together
+_FIELDS = ("source", "path", "entries", "is_whole")  # of a `KeptMemoryFile`
 
 
 class HostMemories:
-    """Watches the memory files of hosts. `keep` updates the facts from files that changed."""
+    """Follows the memory files of hosts. `keep` updates the facts from files that changed."""
 
     def __init__(
         self,
@@ -40,23 +40,22 @@ class HostMemories:
         self._seen: dict[str, float] | None = None  # when each file that was read had last changed
 
     async def run(self) -> None:
-        """Check the files at the start and after each change, forever."""
+        """Check the files forever."""
         while True:
-            watched: list[str] = []
             with failures_logged(log, "the memories of assistants were not read"):
-                watched = await self.look()
-            await _wait_for_change(watched)
+                await self.look()
+            await asyncio.sleep(LOOK_SECONDS)
 
-    async def look(self) -> list[str]:
-        """Read the files that changed since the last call, and return the places to watch."""
+    async def look(self) -> None:
+        """Read the files that changed since the last call."""
         policy = self._policy()
         if policy.paused or policy.capture == "off":
-            return []
+            return
         machine = this_machine(self._env)._replace(projects=tuple(project_folders(self._home)))
         hosts, files = await asyncio.to_thread(self._files, machine)
         times = {file.path: file.at for file in files}
         if not hosts or times == self._seen:
-            return list({file.place for file in files})
+            return
         seen_times = self._seen or {}
         changed = [file for file in files if seen_times.get(file.path) != file.at]
         searched = [place for host in hosts for place, _ in memory_files.memory_places(host, machine)]
@@ -71,7 +70,6 @@ class HostMemories:
             }
             await self._keep(parse(KeptMemoryFiles, request))
         self._seen = times
-        return list({file.place for file in files})
 
     def _files(self, machine: Machine) -> tuple[list[str], list[MemoryFile]]:
         """Return the connected hosts that have a memory, and the files of their memories."""
@@ -86,21 +84,3 @@ class HostMemories:
             except (OSError, ValueError) as error:
                 log.info("a file of %s was passed over: %s", file.source, type(error).__name__)
         return [each for each in contents if each is not None]
-
-
-_FIELDS = ("source", "path", "entries", "is_whole")
-
-
-async def _wait_for_change(places: list[str]) -> None:
-    """Wait until something changes in these places, at most `LOOK_SECONDS`."""
-    try:
-        if places:
-            from watchfiles import awatch  # native code that few engines need
-
-            waiting = awatch(*places, yield_on_timeout=True, rust_timeout=int(LOOK_SECONDS * 1000))
-            async with aclosing(waiting) as changes:
-                await anext(changes, None)
-            return
-    except OSError as error:  # a place is gone, or the system watches no more folders
-        log.info("the memories of assistants cannot be watched: %s", error)
-    await asyncio.sleep(LOOK_SECONDS)
