@@ -217,12 +217,9 @@ class Core:
     @property
     def busy(self) -> bool:
         """Return True if there is work that an idle exit would interrupt."""
+        long_verbs = (self.reindex, self.ingest, self.exchange, self.past, self.backup)
         return bool(
-            self.reindex.is_running
-            or self.ingest.is_running
-            or self.exchange.is_running
-            or self.past.is_running
-            or self.backup.is_running
+            any(verb.is_running for verb in long_verbs)
             or self.writer.pending
             or self.upkeep.working
             or self.completion.waiting

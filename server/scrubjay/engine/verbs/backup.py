@@ -3,10 +3,10 @@
 import asyncio
 import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from scrubjay import VERSION
-from scrubjay.engine.verbs.verb import Verb
+from scrubjay.engine.verbs.verb import LongVerb
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import backups
 from scrubjay.home.paths import SCHEMA_VERSION, Home
@@ -26,16 +26,10 @@ class BackupSummary(Result):
 
 
 @dataclass(eq=False)
-class Backup(Verb):
+class Backup(LongVerb):
     """Makes backups of one home, one at a time."""
 
     _anchoring: asyncio.Lock  # held while anchors are written
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def is_running(self) -> bool:
-        """Return True while a backup is being made."""
-        return self._lock.locked()
 
     async def make(self, folder: str, report: backups.Report) -> BackupSummary:
         """Copy the home as it is now into a new folder, which appears complete and checked, or not at all.

@@ -7,12 +7,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 from uuid import uuid4
 
 from scrubjay import VERSION
-from scrubjay.engine.verbs.verb import Verb
+from scrubjay.engine.verbs.verb import LongVerb
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home.files import open_regular
 from scrubjay.home.scopes import USER_SCOPE
@@ -30,16 +29,8 @@ CHANGED = "It was changed meanwhile: the lines before that one are imported; rep
 Report = Callable[[int, int, str], None]  # done, total, current step
 
 
-@dataclass(eq=False)
-class Exchange(Verb):
-    """Exports and imports of one engine."""
-
-    _running: int = 0
-
-    @property
-    def is_running(self) -> bool:
-        """Return True while an export or import is running."""
-        return self._running > 0
+class Exchange(LongVerb):
+    """Exports and imports of one engine, one at a time."""
 
     async def export(self, path: str, scope: str | None, report: Report) -> Exported:
         """Write every record of a scope (None: of all scopes) to a file, as it is at this moment.
@@ -51,21 +42,20 @@ class Exchange(Verb):
             OSError: the file cannot be written.
         """
         _refuse_to_overwrite(path)
-        self._running += 1
         draft = f"{path}.{uuid4().hex[:8]}.part"
-        try:
+        async with self._lock:
             await self._writer.drain()
             await self._access.flush(everything=True)
             await self._writer.settle()
-            async with snapshot(self._store, scope) as records:
-                with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    exported = await self._write(file, records, scope, report)
-            os.replace(draft, path)
-            return exported
-        finally:
-            self._running -= 1
-            with suppress(FileNotFoundError):
-                os.unlink(draft)
+            try:
+                async with snapshot(self._store, scope) as records:
+                    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                        exported = await self._write(file, records, scope, report)
+                os.replace(draft, path)
+                return exported
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(draft)
 
     async def _write(self, file: BinaryIO, records: Snapshot, scope: str | None, report: Report) -> Exported:
         counts = RecordCounts(
@@ -100,28 +90,26 @@ class Exchange(Verb):
             InputError: a line is damaged or missing; nothing was imported.
             OSError: the file cannot be read.
         """
-        self._running += 1
         answer = Imported(added=0, same=0, different=0, redacted=0)
         outcome = "Nothing was imported."
         try:
-            with open(path, "rb") as file:
-                header = exchange.read_header(file)
-                start, done = file.tell(), 0
-                async for page in _pages(file, header):
-                    done += len(page)
-                    report(done, header.counts.total, "checking")
-                file.seek(start)
-                done, outcome = 0, CHANGED
-                async for page in _pages(file, header):
-                    answer = answer.plus(await self._import_page(page, source))
-                    done += len(page)
-                    report(done, header.counts.total, "importing")
-            await self._writer.settle()
-            return answer
+            async with self._lock:
+                with open(path, "rb") as file:
+                    header = exchange.read_header(file)
+                    start, done = file.tell(), 0
+                    async for page in _pages(file, header):
+                        done += len(page)
+                        report(done, header.counts.total, "checking")
+                    file.seek(start)
+                    done, outcome = 0, CHANGED
+                    async for page in _pages(file, header):
+                        answer = answer.plus(await self._import_page(page, source))
+                        done += len(page)
+                        report(done, header.counts.total, "importing")
+                await self._writer.settle()
+                return answer
         except InputError as error:
             raise InputError(f"{path}: {error} {outcome}") from error
-        finally:
-            self._running -= 1
 
     async def _import_page(self, page: list[AnyRecord], source: str) -> Imported:
         request = await asyncio.to_thread(

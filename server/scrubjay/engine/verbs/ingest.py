@@ -3,9 +3,9 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from scrubjay.engine.verbs.verb import Verb
+from scrubjay.engine.verbs.verb import LongVerb
 from scrubjay.errors import InputError
 from scrubjay.home.repositories import WorkTree, work_tree
 from scrubjay.home.scopes import EVERY_SCOPE
@@ -21,16 +21,10 @@ _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_co
 
 
 @dataclass(eq=False)
-class Ingest(Verb):
+class Ingest(LongVerb):
     """Runs one ingest at a time: two concurrent ingests of the same tree would write every file twice."""
 
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _running: job.Ingest | None = None
-
-    @property
-    def is_running(self) -> bool:
-        """Return True while an ingest is running."""
-        return self._lock.locked()
 
     async def run(
         self,

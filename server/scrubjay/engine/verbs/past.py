@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from scrubjay.engine.verbs.verb import Verb
+from scrubjay.engine.verbs.verb import LongVerb
 from scrubjay.histories.memory_files import is_gone
 from scrubjay.home import purged_facts
 from scrubjay.home.capture import CAPTURES
@@ -27,24 +27,17 @@ MOST_STAGED = 1_000  # records that may wait for their commit in memory
 
 
 @dataclass(eq=False)
-class Past(Verb):
+class Past(LongVerb):
     """Imports the past; each call is acknowledged, and existing records do not change."""
 
-    _running: int = 0
     _staged: int = 0
-
-    @property
-    def is_running(self) -> bool:
-        """Return True while an import is running."""
-        return self._running > 0
 
     async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
         """Record the turns that are not recorded yet; when this returns, all of them survive a kill.
 
         A session that exists in a single scope stays in it, wherever its folder is now.
         """
-        self._running += 1
-        try:
+        async with self._lock:
             await self._writer.drain()
             scopes = await self._stored_scopes(kept)
             request = KeptSessions(
@@ -62,16 +55,13 @@ class Past(Verb):
             answer = cast(SessionsRecorded, await self._writer.write(record))
             await self._limit_staged(sum(each.added + each.completed for each in answer.sessions))
             return answer
-        finally:
-            self._running -= 1
 
     async def add(self, kept: Sequence[KeptFact]) -> FactsAdded:
         """Add facts of other memories, with their times and older values.
 
         An existing fact does not change, unless the other memory changed it later.
         """
-        self._running += 1
-        try:
+        async with self._lock:
             now = self._clock()
             imported = [_versions(each, now) for each in kept]
             stored = await self._store.get(Memory, [versions[0].id for versions in imported])
@@ -87,13 +77,10 @@ class Past(Verb):
                     by_scope[record.scope].append(record)
             counts = [await self._import(scope, records, now) for scope, records in by_scope.items()]
             return FactsAdded(outcomes=tuple(outcomes), redacted=sum(counts))
-        finally:
-            self._running -= 1
 
     async def memories(self, kept: KeptMemoryFiles) -> MemoryFilesKept:
         """Update facts from the memory files of hosts; hide the facts of missing files."""
-        self._running += 1
-        try:
+        async with self._lock:
             purged = await asyncio.to_thread(purged_facts.read, self._home)
             sent = [_without_purged(file, purged, kept.machine) for file in kept.memories]
             missing = await self._missing_files(kept)
@@ -108,8 +95,6 @@ class Past(Verb):
             hidden = sum(each.deleted for each in answer.files[len(files) :])
             await self._limit_staged(hidden + sum(len(each.outcomes) + each.deleted for each in files))
             return answer.model_copy(update={"files": tuple(files), "missing": hidden})
-        finally:
-            self._running -= 1
 
     async def _missing_files(self, kept: KeptMemoryFiles) -> list[KeptMemoryFile]:
         """Return the deleted files that stored facts come from, as files without notes."""

@@ -4,13 +4,12 @@ This is needed after damage, and when the model, the chunking or the developers'
 runs by itself after an upgrade that brings another bundled model or dictionary.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from scrubjay.encoders import Encoder, is_former
-from scrubjay.engine.verbs.verb import Verb
+from scrubjay.engine.verbs.verb import LongVerb
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.records.passages import passages_of
@@ -29,18 +28,12 @@ Progress = Callable[[int, int, str], None]  # takes done, total and step: "readi
 
 
 @dataclass(eq=False)
-class Reindex(Verb):
+class Reindex(LongVerb):
     """Reindexes one store, one run at a time."""
 
-    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _listeners: list[Progress] = field(default_factory=list)
     _finished: int = 0
     _state: tuple[int, int, str] | None = None  # the last progress report
-
-    @property
-    def is_running(self) -> bool:
-        """Return True while a reindex is running."""
-        return self._lock.locked()
 
     @property
     def state(self) -> dict[str, Any] | None:

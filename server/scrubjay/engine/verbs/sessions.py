@@ -280,11 +280,9 @@ class Sessions(Verb):
             (memory.scope, memory.session_id or ""): title_and_text(memory)
             for memory in await self._store.select(Memory, where)
         }
-        untitled = [key for key in keys if not stored.get(key, ("", ""))[0]]
-        titles = await self._make_titles(untitled)
-        return {key: stored.get(key, ("", "")) for key in keys} | {
-            key: (titles[key], stored.get(key, ("", ""))[1]) for key in untitled
-        }
+        found = {key: stored.get(key, ("", "")) for key in keys}
+        titles = await self._make_titles([key for key, (name, _) in found.items() if not name])
+        return {key: (titles.get(key, name), text) for key, (name, text) in found.items()}
 
     async def _make_titles(self, keys: Sequence[Key]) -> dict[Key, str]:
         """Make titles from the first two turns of these sessions."""

@@ -1,7 +1,8 @@
-"""The base class of an engine's operations."""
+"""The base classes of an engine's operations."""
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.indexing import Indexer
@@ -24,3 +25,15 @@ class Verb:
     _clock: Clock
     _settings: Callable[[], Settings]
     _scope_settings: ScopeBook
+
+
+@dataclass(eq=False)
+class LongVerb(Verb):
+    """An operation that takes long; one call holds `_lock` at a time."""
+
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    @property
+    def is_running(self) -> bool:
+        """Return True while a call is running."""
+        return self._lock.locked()
