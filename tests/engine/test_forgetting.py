@@ -48,7 +48,7 @@ def holding(root: str, *texts: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["fact", "turn", "document"])
-async def test_a_forgotten_record_is_restored_unchanged(core: Core, kind: str):
+async def test_a_forgotten_record_is_not_found_until_it_is_restored_unchanged(core: Core, kind: str):
     text = "Run make deploy on the bastion."
     added = (
         await {"fact": fact, "document": document}[kind](core, text)
@@ -56,7 +56,11 @@ async def test_a_forgotten_record_is_restored_unchanged(core: Core, kind: str):
         else await turn(core, "s", user=text)
     )
     await embedded(core)
-    await forget(core, added.id, reason="moved")
+    assert (await forget(core, added.id, reason="moved")).ids == [added.id]
+    assert (await forget(core, added.id)).forgotten == 0
+    assert texts(await search(core, "how to make deploy", search_mode="hybrid")) == []
+    record = await core.lists.find(added.id)
+    assert record is not None and record.forget_reason == "moved"
     await core.writer.settle()
     back = await core.removal.restore(added.id, "test")
     assert back.restored and len(texts(await search(core, "make deploy", search_mode="hybrid"))) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from said import document, embedded, fact, forget, search, texts, turn
+from said import document, embedded, fact, forget, search, texts
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import NotFound
@@ -55,25 +55,6 @@ async def test_a_fact_expires_at_read_time(core: Core):
     await fact(core, "The demo server is down.", expires_at="2026-03-05T13:00:00Z")
     assert texts(await search(core, "is the demo server down?")) == ["The demo server is down."]
     assert texts(await search(core, "is the demo server down?", now="2026-03-05T13:00:01Z")) == []
-
-
-@pytest.mark.parametrize("kind", ["fact", "turn", "document"])
-async def test_a_forgotten_fact_is_not_found_and_keeps_its_reason(core: Core, kind: str):
-    if kind == "document":
-        added = await document(core, "# Deploy\n\nRun make deploy on the bastion.")
-    else:
-        added = await (
-            fact(core, "Run make deploy on the bastion.")
-            if kind == "fact"
-            else turn(core, "a", user="Run make deploy on the bastion.")
-        )
-    await embedded(core)
-    done = await forget(core, added.id, reason="moved to CI")
-    assert (done.ids, done.forgotten) == ([added.id], 1)
-    assert texts(await search(core, "how to make deploy", search_mode="hybrid")) == []
-    record = await core.lists.find(added.id)
-    assert record is not None and record.forget_reason == "moved to CI"
-    assert (await forget(core, added.id)).forgotten == 0
 
 
 async def test_forgetting_an_unknown_id_says_so(core: Core):

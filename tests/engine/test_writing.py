@@ -17,16 +17,14 @@ from typing import Any
 
 import pytest
 from lancedb import AsyncTable
-from said import SCOPE, document, fact, opened, search, texts, turn
+from said import SCOPE, document, fact, search, texts, turn
 
 import scrubjay.store.store
 from scrubjay.engine.core import Core
 from scrubjay.engine.in_hand import InHand
-from scrubjay.engine.writing import Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
-from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, Turn, content_hash
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
@@ -34,7 +32,6 @@ from scrubjay.records.documents import _find_at, plan_add
 from scrubjay.records.full_ids import _turns_by_number
 from scrubjay.records.memories import facts_with_text
 from scrubjay.records.planners import PLANNERS
-from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
 
@@ -155,39 +152,6 @@ async def test_a_search_sees_everything_acknowledged(core: Core):
     for n in range(20):
         await turn(core, f"s{n}", user=f"zebra number {n}")
         assert f"zebra number {n}" in texts(await search(core, "zebra number", top_k=50))
-
-
-async def test_events_left_by_hooks_while_no_engine_ran_are_stored_once_and_in_order(home: Home, clock, now):
-    for n in range(30):
-        spool.write(home, an_envelope(now, n))
-    core = await opened(home, clock)
-    hits = await search(core, "zebra", top_k=50)
-    assert len(hits.results) == 30
-    places = (await core.store.sessions.of([(SCOPE, "a")]))[SCOPE, "a"].places
-    assert [place.turn for place in places] == list(range(30))
-    await core.close()
-
-
-async def test_an_engine_killed_at_any_point_replays_to_the_same_records(
-    home: Home, clock, now, tmp_path: Path
-):
-    """Kill it before staging, before the commit, and between the commit and the removal of the envelopes."""
-
-    async def writer_and_store() -> tuple[Writer, Store]:
-        store = await open_store(home.data, dim=64)
-        return Writer(home, store, clock, lambda *_: None), store
-
-    first, _ = await writer_and_store()
-    for n in range(5):
-        await first.write(Envelope.model_validate(an_envelope(now, n)))  # staged, never committed
-    second, store = await writer_and_store()
-    await second.drain()
-    await store.flush()  # committed, its envelopes never removed
-    assert len(spool.pending(home)) == 5
-    third, store = await writer_and_store()
-    assert await third.drain() == 5
-    await third.settle()
-    assert await store.count(Turn) == 5 and spool.pending(home) == []
 
 
 async def test_broken_envelopes_are_moved_away_with_a_reason_and_stop_nothing(core: Core, now):

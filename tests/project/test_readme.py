@@ -116,4 +116,4 @@ def test_the_tested_lines_for_supermemorys_client_are_the_readmes():
     lines = (ROOT / "tests" / "clients" / "newcomer.py").read_text(encoding="utf-8")
     assert (
         f"```python\n{lines}```" in README
-    )  # tests/stories/test_http_newcomers.py runs them with the client itself
+    )  # tests/stories/test_http_clients.py runs them with the client itself

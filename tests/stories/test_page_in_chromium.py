@@ -163,6 +163,10 @@ class Story:
 
         return asyncio.run_coroutine_threadsafe(done(), self.loop).result(30)
 
+    def adds(self, text: str, **fields: Any) -> Any:
+        """Add a fact."""
+        return self.does(lambda core: fact(core, text, **fields))
+
     def link(self) -> str:
         assert self.page is not None
         return self.origin + self.page.invite()
@@ -246,6 +250,14 @@ def tab(story: Story, chromium: Browser) -> Iterator[Tab]:
     assert trouble == []
 
 
+@pytest.fixture
+def plain_tab(chromium: Browser) -> Iterator[Tab]:
+    """An empty tab of a browser without a cookie."""
+    context = chromium.new_context()
+    yield context.new_page()
+    context.close()
+
+
 def go(tab: Tab, view: str) -> None:
     tab.evaluate("where => { location.hash = where }", view)
 
@@ -310,7 +322,7 @@ def test_a_project_is_listed_as_soon_as_it_has_a_record(story: Story, tab: Tab):
     listed = tab.locator(".projects a")
     expect(listed.filter(has_text="sparrow")).to_be_visible()
     expect(tab.get_by_text("Live", exact=True)).to_be_visible()
-    story.does(lambda core: fact(core, "The pipit sings.", scope="dir_meadow__0123456789abcdef"))
+    story.adds("The pipit sings.", scope="dir_meadow__0123456789abcdef")
     expect(listed.filter(has_text="meadow")).to_have_text("meadow1")
 
 
@@ -335,7 +347,7 @@ def test_waiting_work_has_a_bar_and_is_looked_at_again_until_it_is_done(tab: Tab
 
 def test_code_in_a_fact_is_shown_as_code_and_a_summary_does_not_repeat_its_title(story: Story, tab: Tab):
     scope = "dir_fen__0123456789abcdef"
-    story.does(lambda core: fact(core, "`bittern boom` starts it.", scope=scope))
+    story.adds("`bittern boom` starts it.", scope=scope)
     lines = "\n\n".join(f"The {bird} of the fen is counted in month {at}." for at, bird in enumerate(BIRDS))
     paper = story.does(lambda core: document(core, f"# Fen\n\n{lines}\n", scope=scope, title="Fen"))
     go(tab, f"#/facts?in={scope}")
@@ -380,14 +392,10 @@ def test_a_session_is_summed_up_in_points_and_copied_as_markdown(story: Story, t
 
 def test_new_facts_are_kept_edited_and_forgotten_by_keyboard(story: Story, tab: Tab):
     scope = "dir_new__0123456789abcdef"
-    older = story.does(lambda core: fact(core, "The siskin feeds on pine.", scope=scope, tags=["distilled"]))
+    older = story.adds("The siskin feeds on pine.", scope=scope, tags=["distilled"])
     for text in ("The siskin left.", "The siskin nests in May.", "The siskin sings at 5."):
-        story.does(lambda core, text=text: fact(core, text, scope=scope))
-    story.does(
-        lambda core: fact(
-            core, "The siskin feeds on alder.", scope=scope, tags=["distilled"], updates=[older.id]
-        )
-    )
+        story.adds(text, scope=scope)
+    story.adds("The siskin feeds on alder.", scope=scope, tags=["distilled"], updates=[older.id])
     go(tab, f"#/facts?in={scope}")
     tab.get_by_role("link", name="Look through 4 new ones").click()
     card = tab.get_by_label("A new fact")
@@ -413,7 +421,7 @@ def test_new_facts_are_kept_edited_and_forgotten_by_keyboard(story: Story, tab: 
 def test_facts_that_do_not_agree_are_shown_together_and_one_is_forgotten_by_keyboard(story: Story, tab: Tab):
     scope = "dir_apart__0123456789abcdef"
     for text in ("The teal nests by the lake.", "The teal does not nest by the lake."):
-        story.does(lambda core, text=text: fact(core, text, scope=scope))
+        story.adds(text, scope=scope)
     go(tab, f"#/facts?in={scope}")
     tab.get_by_label("Which").select_option("contradicting")
     expect(tab.locator(".pair .item.fact")).to_have_count(2)
@@ -435,8 +443,7 @@ def test_facts_are_found_and_narrowed_and_say_what_became_of_them(story: Story, 
     story.does(lambda core: core.past.memories(memory("The knot winters here.", "The ruff left.")))
     story.does(lambda core: core.past.memories(memory("The knot winters here.")))
     for port in (5433, 6000):
-        text = f"The staging database of the knot listens on port {port}."
-        story.does(lambda core, text=text: fact(core, text, scope=scope, tags=["ports"]))
+        story.adds(f"The staging database of the knot listens on port {port}.", scope=scope, tags=["ports"])
     go(tab, f"#/facts?in={scope}")
     row = tab.locator(".item.fact")
     expect(row.filter(has_text="winters")).to_contain_text("from Codex memory")
@@ -459,7 +466,7 @@ def test_search_lists_documents_apart_and_says_if_code_has_changed(story: Story,
     made.commit({"a.py": "def retry(n):\n    return n * 2\n"})
     scope = scope_of(story.engine.home, str(made.folder))
     assert scope is not None
-    story.does(lambda core: fact(core, "`retry` doubles the waiting time of the gateway.", scope=scope))
+    story.adds("`retry` doubles the waiting time of the gateway.", scope=scope)
     story.does(
         lambda core: document(core, "# Gateway\n\nIts waiting time doubles.", scope=scope, title="Gateway")
     )
@@ -533,9 +540,8 @@ def test_a_slash_in_the_search_keeps_the_words_and_selects_them(tab: Tab):
     expect(box).to_have_value("wren")
 
 
-def test_a_refused_search_does_not_keep_the_hits_of_the_last_one(story: Story, chromium: Browser):
-    context = chromium.new_context()
-    tab = context.new_page()
+def test_a_refused_search_does_not_keep_the_hits_of_the_last_one(story: Story, plain_tab: Tab):
+    tab = plain_tab
     tab.goto(story.link())
     go(tab, "#/search?q=heron")
     expect(tab.locator(".hit").first).to_be_visible()
@@ -545,14 +551,12 @@ def test_a_refused_search_does_not_keep_the_hits_of_the_last_one(story: Story, c
     expect(tab.get_by_text("tags[0] = 'two words!'")).to_be_visible()
     expect(tab.locator(".hit")).to_have_count(0)
     expect(tab.locator(".results")).to_have_attribute("aria-busy", "false")
-    context.close()
 
 
 def test_a_view_that_is_chosen_before_the_link_is_exchanged_waits_for_the_cookie(
-    story: Story, chromium: Browser
+    story: Story, plain_tab: Tab
 ):
-    context = chromium.new_context()
-    tab = context.new_page()
+    tab = plain_tab
     exchanges: list[Any] = []
     tab.route("**/enter", lambda route: exchanges.append(route))  # as while the engine loads
     tab.goto(story.link())
@@ -560,37 +564,30 @@ def test_a_view_that_is_chosen_before_the_link_is_exchanged_waits_for_the_cookie
     expect(tab.get_by_text("Not open")).to_have_count(0)
     exchanges[0].continue_()
     expect(tab.locator(".fact").first).to_be_visible()
-    context.close()
 
 
-def test_a_new_link_works_in_a_tab_that_was_not_admitted(story: Story, chromium: Browser):
-    context = chromium.new_context()
-    tab = context.new_page()
+def test_a_new_link_works_in_a_tab_that_was_not_admitted(story: Story, plain_tab: Tab):
+    tab = plain_tab
     tab.goto(story.link().partition("#")[0])
     expect(tab.get_by_text("has not opened a link")).to_be_visible()
     tab.goto(story.link())  # only its fragment differs, so the browser does not load the page again
     expect(tab.locator(".session").first).to_be_visible()
     assert "#key" not in tab.url
-    context.close()
 
 
 def test_a_view_that_is_first_opened_after_the_end_of_the_engine_says_how_to_start_it(
-    chromium: Browser, tmp_path: Path
+    plain_tab: Tab, tmp_path: Path
 ):
-    user = make_user(tmp_path)
+    user, tab = make_user(tmp_path), plain_tab
     user.gets("add", "The whimbrel was here first.")
-    context = chromium.new_context()
     try:
-        tab = context.new_page()
         tab.goto(user.gets("open", "--print").strip())
         expect(tab.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
-        user.gets("stop")
-        expect(tab.get_by_text("The engine has ended", exact=True)).to_be_visible()
-        tab.get_by_role("navigation").get_by_role("link", name="Facts").click()
-        expect(tab.get_by_role("main")).to_contain_text("Run `scrubjay open` in a terminal")
     finally:
-        context.close()
         user.types("stop")
+    expect(tab.get_by_text("The engine has ended", exact=True)).to_be_visible()
+    tab.get_by_role("navigation").get_by_role("link", name="Facts").click()
+    expect(tab.get_by_role("main")).to_contain_text("Run `scrubjay open` in a terminal")
 
 
 def test_facts_are_added_changed_forgotten_and_restored(tab: Tab):
@@ -648,10 +645,10 @@ def test_facts_deleted_in_another_tab_are_skipped_and_the_notice_counts_the_rest
 
 
 def test_restoring_a_replaced_fact_does_not_claim_that_searches_find_it(story: Story, tab: Tab):
-    old = story.does(lambda core: fact(core, "The shrike hunts here.", scope=MINE))
+    old = story.adds("The shrike hunts here.", scope=MINE)
     go(tab, f"#/facts/{old.id}")
     tab.get_by_role("button", name="Forget …").click()
-    story.does(lambda core: fact(core, "The shrike left.", scope=MINE, updates=[old.id]))
+    story.adds("The shrike left.", scope=MINE, updates=[old.id])
     tab.get_by_role("button", name="Forget", exact=True).click()
     tab.get_by_role("button", name="Undo").click()
     why = "1 fact restored, but searches leave it out: a newer version has replaced it."
@@ -659,11 +656,11 @@ def test_restoring_a_replaced_fact_does_not_claim_that_searches_find_it(story: S
 
 
 def test_an_open_fact_follows_changes_by_others_except_during_editing(story: Story, tab: Tab):
-    first = story.does(lambda core: fact(core, "The ouzel sings at 5.", scope=MINE))
+    first = story.adds("The ouzel sings at 5.", scope=MINE)
     go(tab, f"#/facts/{first.id}")
     said = tab.locator(".card.big .prose")
     expect(said).to_have_text("The ouzel sings at 5.")
-    second = story.does(lambda core: fact(core, "The ouzel sings at 6.", scope=MINE, updates=[first.id]))
+    second = story.adds("The ouzel sings at 6.", scope=MINE, updates=[first.id])
     expect(said).to_have_text("The ouzel sings at 6.")
     tab.get_by_text("Change it").click()
     words = tab.get_by_label("The current value")
@@ -672,7 +669,7 @@ def test_an_open_fact_follows_changes_by_others_except_during_editing(story: Sto
     other = tab.context.new_page()
     other.goto(f"{tab.url.partition('#')[0]}#/facts?in={MINE}")
     expect(other.get_by_text("Live", exact=True)).to_be_visible()
-    third = story.does(lambda core: fact(core, "The ouzel sings at 7.", scope=MINE, updates=[second.id]))
+    third = story.adds("The ouzel sings at 7.", scope=MINE, updates=[second.id])
     expect(other.get_by_text("The ouzel sings at 7.")).to_be_visible()
     expect(words).to_have_value("The ouzel sings at")
     expect(said).to_have_text("The ouzel sings at 6.")
@@ -876,28 +873,24 @@ def test_light_and_dark_follow_the_system_and_the_switch(tab: Tab):
 
 @pytest.mark.parametrize("again", [False, True], ids=["by a link", "loaded again"])
 def test_the_sessions_of_the_first_view_are_asked_for_once_and_before_its_modules_run(
-    story: Story, chromium: Browser, again: bool
+    story: Story, plain_tab: Tab, again: bool
 ):
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(story.link())
-    expect(page.locator(".session").first).to_be_visible()
+    plain_tab.goto(story.link())
+    expect(plain_tab.locator(".session").first).to_be_visible()
     if again:
-        page.reload()
-        expect(page.locator(".session").first).to_be_visible()
+        plain_tab.reload()
+        expect(plain_tab.locator(".session").first).to_be_visible()
     names = "performance.getEntriesByType('resource').map((each) => each.name.split('/').at(-1))"
-    asked = [name for name in page.evaluate(names) if name in ("sessions", "enter", "status")]
-    context.close()
+    asked = [name for name in plain_tab.evaluate(names) if name in ("sessions", "enter", "status")]
     assert asked[0] == ("sessions" if again else "enter")
     assert asked.count("sessions") == int(again)
 
 
-def test_the_first_view_is_light(story: Story, chromium: Browser):
-    context = chromium.new_context()
+def test_the_first_view_is_light(story: Story, plain_tab: Tab):
     sizes: list[int] = []
-    page = context.new_page()
-    page.on("response", lambda answer: sizes.append(len(answer.body())) if "news" not in answer.url else None)
-    page.goto(story.link())
-    expect(page.locator(".session").first).to_be_visible()
-    context.close()
+    plain_tab.on(
+        "response", lambda answer: sizes.append(len(answer.body())) if "news" not in answer.url else None
+    )
+    plain_tab.goto(story.link())
+    expect(plain_tab.locator(".session").first).to_be_visible()
     assert sum(sizes) <= 150_000

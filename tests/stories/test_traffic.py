@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from clients import ON_POSIX, PATIENCE, command_line, root, start, until
+from clients import ON_POSIX, command_line, root, start, until
 
 __all__ = ["root", "start"]  # fixtures
 
@@ -52,16 +52,6 @@ def test_a_client_that_does_not_read_does_not_stop_the_others_and_loses_nothing(
     assert sorted(stalled.hear()["id"] for _ in range(30)) == list(range(30))
 
 
-def test_the_end_of_input_waits_for_answers(start, tmp_path):
-    client = start()
-    client.open()
-    client.call(1, wait=str(tmp_path / "go"))
-    client.process.stdin.close()
-    (tmp_path / "go").touch()
-    assert client.hear()["id"] == 1
-    assert client.process.wait(PATIENCE) == 0
-
-
 @pytest.mark.long
 def test_the_end_of_input_does_not_wait_forever(start, tmp_path):
     client = start()
@@ -104,10 +94,3 @@ def test_a_line_that_is_not_json_is_answered_with_a_parse_error_without_an_id(st
         answer = client.hear()
         assert answer["error"]["code"] == -32700 and answer["id"] is None, line
     assert client.open()["id"] == 0
-
-
-def test_settings_in_a_clients_environment_are_reported(start):
-    client = start(SCRUBJAY_MODEL="other")
-    client.open()
-    assert client.leave() == 0
-    assert b"SCRUBJAY_MODEL has no effect here" in client.process.stderr.read()
