@@ -32,7 +32,7 @@ from scrubjay.models.requests import (
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import Hit, Ingested, Result, SessionsRecorded
+from scrubjay.models.results import Hit, Ingested, Result
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
@@ -306,10 +306,6 @@ async def _backup(core: Core, call: Call) -> Result:
     return await core.backup.make(call.path, report)
 
 
-async def _record_sessions(core: Core, call: Call) -> SessionsRecorded:
-    return await core.past.record(call.request(KeptSessions).sessions)
-
-
 async def _profile(core: Core, call: Call) -> Result:
     request = call.request(AskProfile)
     return await core.search.profile(request.scope or call.client_scope, request.max_tokens)
@@ -361,7 +357,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "edit": _edit,
     "undo": lambda core, call: core.changes.undo(SOURCE),
     "profile": _profile,
-    "record_sessions": _record_sessions,
+    "record_sessions": lambda core, call: core.past.record(call.request(KeptSessions).sessions),
     "import_facts": lambda core, call: core.past.add(call.request(KeptFacts).facts),
     "import_memories": lambda core, call: core.past.memories(call.request(KeptMemoryFiles)),
     "reindex": _reindex,

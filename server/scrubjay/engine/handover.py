@@ -33,11 +33,6 @@ class Handover:
         self._sent: dict[str, tuple[str, ...]] = {}
         self._lock = asyncio.Lock()
 
-    @property
-    def waiting(self) -> int:
-        """The number of envelopes that were handed over and are not written yet."""
-        return len(self._sent)
-
     async def send(self, envelopes: OpenEnvelopes) -> None:
         """Move envelopes from the spool into the bucket.
 

@@ -11,11 +11,7 @@ MOST_DEATHS = 2  # an envelope is moved away when so many engines hung or crashe
 
 
 class InHand:
-    """Records which envelope the engine is reading, so that the next engine knows this after a crash.
-
-    An envelope on which two engines hung or crashed is not read again. An engine that was killed does not
-    count.
-    """
+    """Records which envelope the engine is reading; an engine that was killed does not count."""
 
     def __init__(self, home: Home) -> None:
         self._path = home.in_hand
@@ -46,11 +42,8 @@ class InHand:
         """Write without a sync: the file survives an engine's death, and a power cut proves nothing."""
         with suppress(OSError):  # a full disk, or something else at the path
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
-            descriptor = os.open(self._path, flags, 0o600)
-            try:
-                os.write(descriptor, note.encode())
-            finally:
-                os.close(descriptor)
+            with open(os.open(self._path, flags, 0o600), "wb") as file:
+                file.write(note.encode())
 
 
 def _size(path: str) -> int:

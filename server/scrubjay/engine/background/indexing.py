@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -71,9 +71,9 @@ _WITHOUT_CODES = conditions.both(
 class Indexer:
     """Finds passages without a vector and embeds them.
 
-    `trouble` says why vectors cannot be searched; it is None while they can. `embedded` is called after each
-    commit of vectors, because that rewrites rows which must be indexed by words again. `late` returns True if
-    tokens are wanted for late interaction.
+    `trouble` says why vectors cannot be searched, or is None. `embedded` is called after each commit of
+    vectors, because that rewrites rows which must be indexed by words again. `late` returns True if tokens
+    are wanted for late interaction.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Indexer:
                 "The stored vectors were made by another model; words alone are searched. "
                 "Run `scrubjay reindex` to embed them again."
             )
-        elif (distance := drift(_stored_canaries(note), canaries)) > DRIFT_LIMIT:
+        elif (distance := drift(np.array(note.canaries, dtype=np.float32), canaries)) > DRIFT_LIMIT:
             self.trouble = (
                 f"The model gives other vectors than when the store was made (drift {distance:.4f}); "
                 "words alone are searched. Run `scrubjay reindex` to embed them again."
@@ -285,11 +285,8 @@ class Indexer:
         for text, code in zip(texts, (await self._worker.passages(texts, soon=True)).codes, strict=True):
             places, cosines = encoder.places(text), nearest(encoded_query.tokens, code).tolist()
             is_aligned = len(places) == len(cosines)
-            matches.append(
-                [(*place, cosine) for place, cosine in zip(places, cosines, strict=True)]
-                if is_aligned
-                else []
-            )
+            pairs = zip(places, cosines, strict=True) if is_aligned else ()
+            matches.append([(*place, cosine) for place, cosine in pairs])
         return matches
 
     async def embed_soon(self, text: str) -> Vectors | None:
@@ -307,15 +304,12 @@ class Indexer:
             return None
         return None if query is None else query.vector
 
-    async def wait_for_vectors(self, ids: Sequence[str], seconds: float) -> bool:
-        """Wait at most `seconds` for these records' vectors; return True if they have them."""
-        try:
+    async def wait_for_vectors(self, ids: Sequence[str], seconds: float) -> None:
+        """Wait at most `seconds` for these records' vectors."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while is_waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
+                while not self.trouble and await self._store.records_without_vectors(ids):
                     await quiet_for(LOOK_SECONDS, self._vectors_made)
-        except TimeoutError:
-            return False
-        return not is_waiting and not self.trouble
 
     async def run(self) -> None:
         """Embed waiting passages forever; sleep while no passage waits.
@@ -444,10 +438,6 @@ def _duration(seconds: float) -> str:
 def _with_space(note: IndexNote, encoder: Encoder, canaries: Vectors) -> IndexNote:
     """Return the note with this model's space as the space of its passages."""
     return replace(note, space_id=encoder.space.space_id, canaries=tuple(map(tuple, canaries.tolist())))
-
-
-def _stored_canaries(note: IndexNote) -> Vectors:
-    return np.array(note.canaries, dtype=np.float32)
 
 
 def _gets_codes(piece: Passage) -> bool:

@@ -21,10 +21,8 @@ PAUSE = 30.0  # seconds between two automatic checks, because a check reads ever
 class Mending:
     """Examines one store. `emptied` is called when its index is empty and has to be filled."""
 
-    def __init__(
-        self, store: Store, emptied: Callable[[], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._store, self._emptied, self._clock = store, emptied, clock
+    def __init__(self, store: Store, emptied: Callable[[], None]) -> None:
+        self._store, self._emptied = store, emptied
         self._lock = asyncio.Lock()
         self._looked_at = -math.inf
         self._wake = asyncio.Event()
@@ -43,10 +41,10 @@ class Mending:
 
     async def look(self) -> None:
         """Examine the store, unless that was done a moment ago; wait for an examination that is running."""
-        if self._clock() - self._looked_at < PAUSE:
+        if time.monotonic() - self._looked_at < PAUSE:
             async with self._lock:
                 return
-        self._looked_at = self._clock()
+        self._looked_at = time.monotonic()
         try:
             await self.report()
         except (OSError, RuntimeError, ValueError, StoreError) as error:

@@ -74,7 +74,8 @@ def take(home: Home, path: str) -> ProcessedEvent:
         if event.kind == "start":
             _settle_left_behind(call)
         else:
-            _settle(call, _waiting(call))
+            pair = prompts.pair(home, event.session_id, None, event.time_ns)
+            _settle(call, pair.waiting if pair else ())
         # A compaction comes in the middle of a turn, whose Stop will follow.
         if event.transcript_path and event.source != "compact":
             request = _write_request(call)
@@ -154,13 +155,6 @@ def _without_secrets_of_prompts(call: _Call, answer: str) -> str:
 def _pair(call: _Call) -> Pair | None:
     event = call.event
     return prompts.pair(call.home, event.session_id, event.prompt_id, event.time_ns)
-
-
-def _waiting(call: _Call) -> Sequence[Pair]:
-    """Return all waiting prompts of the event's session."""
-    event = call.event
-    pair = prompts.pair(call.home, event.session_id, None, event.time_ns)
-    return pair.waiting if pair else ()
 
 
 def _turns(call: _Call) -> list[dict[str, Any]]:

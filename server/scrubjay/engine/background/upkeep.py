@@ -79,10 +79,9 @@ class Upkeep:
         self,
         store: Store,
         resting: Callable[[], bool] = lambda: True,
-        clock: Callable[[], float] = time.monotonic,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._store, self._resting, self._clock, self._failed = store, resting, clock, failed
+        self._store, self._resting, self._failed = store, resting, failed
         self._wake = asyncio.Event()
         self._since_reopened = 0
         self._commits = 0  # since the last look
@@ -109,22 +108,19 @@ class Upkeep:
                 await self.tidy(IDLE)
 
     async def tidy(self, bounds: Bounds) -> int:
-        """Compact every table that is over its limits; return their number.
-
-        Only the engine that maintains the store does this.
-        """
+        """Compact the tables that are over their limits, if this engine writes them; return how many."""
+        due: list[str] = []
         if not self._store.is_writer:
             return 0
-        compacted = self._commits = 0
+        self._commits = 0
         old_tables = self._store.tables
         async with self._counting_failures():
             due = [name for name in self._store.tables.names if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
-                compacted += 1
-            if compacted:
+            if due:
                 await self._store.tables.warm(old_tables)
-        return compacted
+        return len(due)
 
     async def prune(self) -> None:
         """Remove versions that were superseded a while ago.
@@ -239,7 +235,7 @@ class Upkeep:
 
         This is only safe with a single writer. With several, LanceDB removes the files after a week.
         """
-        now = self._clock()
+        now = time.monotonic()
         if self._store.shared is not None or now - self._orphans_removed < ORPHANS_EVERY:
             return False
         self._orphans_removed = now

@@ -77,8 +77,9 @@ class Connection(asyncio.Protocol):
                 self._news.clear()
                 await self._news.wait()
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._lines()
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (line := await self.read_line()) is not None:
+            yield line
 
     async def write_line(self, line: bytes | str) -> None:
         """Send one line; a missing newline is added.
@@ -220,10 +221,6 @@ class Connection(asyncio.Protocol):
                 while self.in_flight and not self._lost.is_set():
                     self._news.clear()
                     await self._news.wait()
-
-    async def _lines(self) -> AsyncIterator[bytes]:
-        while (line := await self.read_line()) is not None:
-            yield line
 
 
 def _error(request_id: object, sentence: str) -> bytes:

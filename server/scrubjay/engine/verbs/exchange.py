@@ -69,7 +69,7 @@ class Exchange(LongVerb):
         try:
             for kind in exchange.KINDS.values():
                 async for page in records.pages(kind):
-                    await asyncio.to_thread(_append, file, page)
+                    await asyncio.to_thread(file.writelines, map(exchange.line_of, page))
                     done += len(page)
                     report(done, counts.total, "exporting")
         except RuntimeError as error:
@@ -135,11 +135,6 @@ def _page(records: Iterator[tuple[AnyRecord, int]]) -> list[AnyRecord]:
         if len(page) >= PAGE_RECORDS or total_size >= PAGE_BYTES:
             break
     return page
-
-
-def _append(file: BinaryIO, page: list[AnyRecord]) -> None:
-    for record in page:
-        file.write(exchange.line_of(record))
 
 
 def _refuse_to_overwrite(path: str) -> None:

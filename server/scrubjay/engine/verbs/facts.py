@@ -67,15 +67,7 @@ class Facts(Verb):
         Facts that contradict each other follow one another, and one of them has to match the selection.
         """
         await self._writer.catch_up()
-        now = self._clock()
-        where = conditions.both(
-            conditions.one_of("scope", scopes),
-            conditions.LATEST,
-            conditions.NOT_A_SUMMARY,
-            *(conditions.contains("lower(content)", word) for word in words.lower().split()),
-        )
-        columns = [*_LIST_COLUMNS, *_RIVAL_COLUMNS] if which == "contradicting" else _LIST_COLUMNS
-        rows = [self._access.counted(row) for row in await self._store.select(Memory, where, columns=columns)]
+        now, rows = self._clock(), await self._rows(scopes, which, words)
         fresh = sum(_is_new(row, now) for row in rows)
         rows = [row for row in rows if _WHICH[which](row, now)]
         # A group is a single fact, or two facts that may contradict each other.
@@ -84,7 +76,7 @@ class Facts(Verb):
         if which == "contradicting":
             groups, rivals = await asyncio.to_thread(_contradicting_pairs, rows)
         values = {
-            name: dict(_value_counts(_unique_rows(groups), values_of).most_common())
+            name: dict(Counter(each for row in _unique_rows(groups) for each in values_of(row)).most_common())
             for name, values_of in _VALUES.items()
         }
         criteria = [(_VALUES[name], value) for name, value in selection.items() if value]
@@ -98,6 +90,20 @@ class Facts(Verb):
         facts = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
         page = [self._access.counted(facts[row.id]) for row in rows[start : start + size] if row.id in facts]
         return FactPage(page, len(rows), fresh, values, rivals)
+
+    async def _rows(self, scopes: Collection[str], which: Which, words: str) -> list[Memory]:
+        """Return the newest versions of all facts of these scopes with all of these words, without texts.
+
+        Only `contradicting` needs their texts.
+        """
+        where = conditions.both(
+            conditions.one_of("scope", scopes),
+            conditions.LATEST,
+            conditions.NOT_A_SUMMARY,
+            *(conditions.contains("lower(content)", word) for word in words.lower().split()),
+        )
+        columns = [*_LIST_COLUMNS, *_RIVAL_COLUMNS] if which == "contradicting" else _LIST_COLUMNS
+        return [self._access.counted(row) for row in await self._store.select(Memory, where, columns=columns)]
 
     async def keep(self, ids: Sequence[str], source: str) -> None:
         """Note that the user reviewed these facts and keeps them."""
@@ -142,10 +148,6 @@ def _contradicting_pairs(facts: Sequence[Memory]) -> tuple[list[tuple[Memory, ..
 
 def _rival(fact: Memory, reason: Literal["contradict", "newer", "older"]) -> Rival:
     return Rival(fact.id, fact.content, fact.created_at, reason)
-
-
-def _value_counts(rows: Sequence[Memory], values_of: Callable[[Memory], Sequence[str]]) -> Counter[str]:
-    return Counter(value for row in rows for value in values_of(row))
 
 
 def _is_new(row: Memory, now: datetime) -> bool:

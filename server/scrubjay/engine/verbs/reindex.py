@@ -47,7 +47,6 @@ class Reindex(LongVerb):
         The old passages answer searches until the new ones are complete. If the model of the old passages is
         no longer available, searches use words only until the new passages are written; their vectors follow.
         A call during a reindex waits for that reindex. A killed reindex continues at the engine's next start.
-        Passages of an older Scrubjay are completed in place, and keep their vectors.
 
         Raises:
             EncoderError: the model in the settings cannot be loaded; the old index stays.

@@ -308,8 +308,7 @@ def _titles(sessions: Sequence[Sequence[Turn]]) -> list[str]:
 
 
 def _listed(span: SessionSpan, session_title: str, summary: str) -> ListedSession:
-    fields = {each: getattr(span, each) for each in SessionSpan.__dataclass_fields__}
-    return ListedSession(**fields, title=session_title, summary=summary)
+    return ListedSession(**vars(span), title=session_title, summary=summary)
 
 
 def _is_open_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
