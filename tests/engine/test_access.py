@@ -6,10 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from said import SCOPE, fact, forget, opened, search, turn
+from said import SCOPE, fact, forget, search, turn
 
 from scrubjay.engine.core import Core
-from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.requests import Forget, parse
 
@@ -69,14 +68,11 @@ async def test_a_record_is_written_at_most_once_an_hour(core: Core, clock: Clock
     assert await counts(core, known.id) == [3]
 
 
-async def test_waiting_counts_are_written_when_the_engine_ends(home: Home, clock: Clock):
-    core = await opened(home, clock)
+async def test_waiting_counts_are_written_when_the_engine_ends(opens, clock: Clock):
+    core = await opens()
     known = await fact(core, "The zebra cache is Redis.")
     await search(core, "zebra cache")
-    await core.close()
-    core = await opened(home, clock)
-    assert await counts(core, known.id) == [1]
-    await core.close()
+    assert await counts(await opens(), known.id) == [1]
 
 
 async def test_a_count_restores_no_record_that_was_forgotten_or_replaced_meanwhile(core: Core):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,27 +13,23 @@ LINES = st.lists(st.text("abc defg", min_size=1, max_size=30).filter(str.strip),
 )
 
 
-def test_the_same_text_with_an_addition_replaces_it():
-    assert continue_text("user: hi", "user: hi\nassistant: hello") == "user: hi\nassistant: hello"
+RUNBOOK = "# Runbook\nDeploys go out on Tuesday.\nA rollback is made by hand.\nAsk Priya for the key."
+LATER = RUNBOOK.replace("Tuesday", "Thursday") + "\nAnd write it down."
 
 
-def test_a_later_part_is_appended():
-    assert continue_text("user: hi\n", "assistant: hello") == "user: hi\n\nassistant: hello"
-
-
-def test_a_part_that_is_sent_twice_is_stored_once():
-    once = continue_text("user: hi", "assistant: hello")
-    assert continue_text(once, "assistant: hello") == once
-
-
-def test_a_later_version_of_the_text_replaces_it():
-    old = "# Runbook\nDeploys go out on Tuesday.\nA rollback is made by hand.\nAsk Priya for the key."
-    new = old.replace("Tuesday", "Thursday") + "\nAnd write it down."
-    assert continue_text(old, new) == new
-
-
-def test_a_short_line_that_ends_another_line_is_not_a_repetition():
-    assert continue_text("user: is it ok", "ok") == "user: is it ok\n\nok"
+@pytest.mark.parametrize(
+    ("old", "new", "stored"),
+    [
+        ("user: hi", "user: hi\nassistant: hello", "user: hi\nassistant: hello"),
+        ("user: hi\n", "assistant: hello", "user: hi\n\nassistant: hello"),
+        ("user: hi\n\nassistant: hello", "assistant: hello", "user: hi\n\nassistant: hello"),
+        (RUNBOOK, LATER, LATER),
+        ("user: is it ok", "ok", "user: is it ok\n\nok"),
+    ],
+    ids=["an addition", "a later part", "sent twice", "a later version", "the end of another line"],
+)
+def test_a_text_replaces_or_continues_the_stored_one(old: str, new: str, stored: str):
+    assert continue_text(old, new) == stored
 
 
 @given(LINES, LINES)

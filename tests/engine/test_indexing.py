@@ -16,21 +16,13 @@ from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.engine.background import indexing
 from scrubjay.engine.background.indexing import MANY, NEW, NEW_OF_ONE, Indexer
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.errors import EncoderError
-from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Passage, Turn
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.records.passages import passages_of
 from scrubjay.store.changes import Change
 from scrubjay.store.conditions import NO_VECTOR, Where
-
-
-async def opened(home: Home, clock, make) -> Core:
-    core = await open_core(home, Settings(), clock, lambda *_, **__: make())
-    await core.writer.settle()
-    return core
 
 
 def missing():
@@ -44,17 +36,16 @@ async def test_an_empty_store_adopts_the_vector_space_of_its_model(core: Core):
     assert core.indexer.trouble is None
 
 
-async def test_without_a_model_search_uses_words_and_says_so(home: Home, clock):
-    core = await opened(home, clock, missing)
+async def test_without_a_model_search_uses_words_and_says_so(opens):
+    core = await opens(missing)
     await turn(core, "a", user="the zebra decision")
     hits = await search(core, "zebra")
     assert texts(hits) == ["the zebra decision"]
     assert hits.degraded and "/nowhere" in hits.degraded
-    await core.close()
 
 
-async def test_passages_of_a_removed_document_are_not_queued_for_vectors(home: Home, clock):
-    core = await opened(home, clock, missing)
+async def test_passages_of_a_removed_document_are_not_queued_for_vectors(opens):
+    core = await opens(missing)
     removed = await document(core, "# Zebras\n\nThey graze.", custom_id="zebras")
     await document(core, "# Owls\n\nThey hunt.", custom_id="owls")
     await core.writer.settle()
@@ -62,27 +53,23 @@ async def test_passages_of_a_removed_document_are_not_queued_for_vectors(home: H
     await forget(core, removed.id)
     await core.writer.settle()
     assert await core.store.passages.count(NO_VECTOR) == 1
-    await core.close()
 
 
-async def test_a_question_waits_until_the_model_is_verified(home: Home, clock):
-    core = await opened(home, clock, HashingEncoder)
+async def test_a_question_waits_until_the_model_is_verified(opens):
+    core = await opens()
     await turn(core, "a", user="the zebra decision")
     await embedded(core)
-    await core.close()
 
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder(width=32))
+    core = await opens(lambda: HashingEncoder(width=32))
     hits = await search(core, "zebra")  # the first thing that happens to this engine
     assert texts(hits) == ["the zebra decision"] and "another model" in (hits.degraded or "")
-    await core.close()
 
 
-async def test_word_search_answers_while_a_model_loads(home: Home, clock, monkeypatch):
+async def test_word_search_answers_while_a_model_loads(opens, monkeypatch):
     monkeypatch.setattr(indexing, "LOAD_SECONDS", 0.05)
-    core = await opened(home, clock, HashingEncoder)
+    core = await opens()
     await turn(core, "a", user="the zebra decision")
     await embedded(core)
-    await core.close()
 
     there = threading.Event()
 
@@ -90,7 +77,7 @@ async def test_word_search_answers_while_a_model_loads(home: Home, clock, monkey
         assert there.wait(30)
         return HashingEncoder()
 
-    core = await open_core(home, Settings(), clock, lambda *_, **__: slow())
+    core = await opens(slow)
     try:
         for _ in range(2):
             hits = await search(core, "zebra")
@@ -100,17 +87,15 @@ async def test_word_search_answers_while_a_model_loads(home: Home, clock, monkey
     await core.indexer.load()
     await core.indexer.check_space()
     assert (await search(core, "zebra")).degraded is None
-    await core.close()
 
 
-async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, clock):
-    core = await opened(home, clock, HashingEncoder)
+async def test_a_changed_model_falls_back_to_words_until_a_reindex(opens):
+    core = await opens()
     await turn(core, "a", user="the zebra decision")
     await fact(core, "Alex likes zebras.")
     await embedded(core)
-    await core.close()
 
-    core = await opened(home, clock, lambda: HashingEncoder("another model"))
+    core = await opens(lambda: HashingEncoder("another model"))
     await turn(core, "a", user="a second zebra")
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
@@ -128,23 +113,21 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     assert len(hits.results) == 3 and hits.degraded is None
     assert await core.store.passages.count("space_id IS NULL") == 0
     assert core.store.note.space_id == HashingEncoder("another model").space.space_id
-    await core.close()
 
 
 @pytest.mark.parametrize("weights", protocol._FORMER_WEIGHTS["bundled"])
-async def test_vectors_of_a_former_bundled_model_are_searched_until_they_are_made_again(home, clock, weights):
+async def test_vectors_of_a_former_bundled_model_are_searched_until_they_are_made_again(opens, weights):
     class Former(BundledEncoder):
         def __init__(self) -> None:
             super().__init__()
             self.space = self.space.model_copy(update={"weights": weights})
 
-    core = await opened(home, clock, Former)
+    core = await opens(Former)
     await fact(core, "The invoices are mailed on the third of each month.")
     await embedded(core)
     made = core.store.note.space_id
-    await core.close()
 
-    core = await opened(home, clock, BundledEncoder)
+    core = await opens(BundledEncoder)
     await fact(core, "Birds nest in the attic.")  # its vector is not lost, whichever index it comes into
     hits = await search(core, "when are bills sent")
     assert texts(hits)[0] == "The invoices are mailed on the third of each month." and hits.degraded is None
@@ -154,38 +137,32 @@ async def test_vectors_of_a_former_bundled_model_are_searched_until_they_are_mad
     assert core.store.note.space_id == BundledEncoder().space.space_id and core.store.building is None
     assert await core.store.passages.count(f"space_id = '{core.store.note.space_id}'") == 2
     assert (await search(core, "when are bills sent")).degraded is None
-    await core.close()
 
 
-async def test_a_model_that_changed_under_the_same_name_is_detected(home: Home, clock):
-    core = await opened(home, clock, HashingEncoder)
+async def test_a_model_that_changed_under_the_same_name_is_detected(opens):
+    core = await opens()
     await embedded(core)
-    await core.close()
 
     class Drifted(HashingEncoder):
         def __init__(self):
             super().__init__("moved")
             self.space = HashingEncoder().space
 
-    core = await opened(home, clock, Drifted)
+    core = await opens(Drifted)
     await core.indexer.check_space()
     assert "drift" in (core.indexer.trouble or "")
-    await core.close()
 
 
-async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_while_the_old_index_answers(
-    home: Home, clock
-):
-    core = await opened(home, clock, HashingEncoder)
+async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_while_the_old_index_answers(opens):
+    core = await opens()
     for n in range(5):
         await turn(core, f"s{n}", user=f"zebra {n} of the backlog")
     await embedded(core)
     # As after a reindex that was killed before it filled anything.
     await core.indexer.begin_generation(await core.indexer.load())
-    await core.close()
 
     encoder = GatedAnswering()
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     assert await asyncio.to_thread(encoder.reached.wait, 30)
     hits = await search(core, "zebra", top_k=10, include={"explain": True})
     assert len(hits.results) == 5 and all(hit.explain.dense for hit in hits.results) and not hits.degraded
@@ -194,13 +171,12 @@ async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_while_the_ol
     await resumed
     assert (core.store.building, core.store.note.generation) == (None, 2)
     assert len((await search(core, "zebra", top_k=10)).results) == 5
-    await core.close()
 
 
-async def test_the_old_vectors_answer_until_the_new_ones_are_ready(home: Home, clock):
+async def test_the_old_vectors_answer_until_the_new_ones_are_ready(opens):
     encoder = GatedAnswering()
     encoder.gate.set()
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     old = await turn(core, "old", user="the zebra of the backlog")
     await embedded(core)
     encoder.gate.clear()
@@ -222,17 +198,15 @@ async def test_the_old_vectors_answer_until_the_new_ones_are_ready(home: Home, c
     assert steps[0] == (1, 1, "reading") and steps[-1] == (4, 4, "embedding")
     hits = await search(core, "zebra", include={"explain": True})
     assert [hit.id for hit in hits.results] == [old.id] and hits.results[0].explain.dense
-    await core.close()
 
 
-async def test_word_search_answers_while_another_model_embeds_and_progress_is_reported(home: Home, clock):
-    core = await opened(home, clock, HashingEncoder)
+async def test_word_search_answers_while_another_model_embeds_and_progress_is_reported(opens):
+    core = await opens()
     for number in range(2 * MANY):
         await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
     await embedded(core)
-    await core.close()
     encoder = GatedAnswering("other")
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     assert "Run `scrubjay reindex`" in ((await search(core, "zebra")).degraded or "")
     said = []
 
@@ -250,7 +224,6 @@ async def test_word_search_answers_while_another_model_embeds_and_progress_is_re
     await reindex
     hits = await search(core, "zebra", include={"explain": True})
     assert hits.degraded is None and all(hit.explain.dense for hit in hits.results)
-    await core.close()
 
 
 async def test_status_gives_counts_and_no_content(core: Core):
@@ -306,26 +279,25 @@ async def test_an_injection_never_exceeds_its_size_limit(core: Core, most: int):
     assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most
 
 
-async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the_next(home: Home, clock):
+async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the_next(opens):
     class Fragile(HashingEncoder):
         def embed_query(self, text: str):
             if "poison" in text:
                 raise ValueError("no such token")
             return super().embed_query(text)
 
-    core = await opened(home, clock, Fragile)
+    core = await opens(Fragile)
     await turn(core, "a", user="the zebra decision")
     await embedded(core)
     with pytest.raises(EncoderError, match="could not be embedded"):
         await search(core, "a poison question")
     hits = await search(core, "zebra decision")
     assert texts(hits) == ["the zebra decision"] and hits.degraded is None
-    await core.close()
 
 
-async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, clock):
+async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(opens):
     encoder = Gated("backlog")
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     sections = (
         f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}"
         for number in range(40)
@@ -347,13 +319,12 @@ async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, 
     assert len(zebras) > 3 and zebras[0] <= 2 and zebras == list(range(zebras[0], zebras[0] + len(zebras))), (
         "the backlog came first, or in between"
     )
-    await core.close()
 
 
-async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock, monkeypatch):
+async def test_a_burst_of_short_turns_gets_its_vectors_at_once(opens, monkeypatch):
     """Found by the demo: a session with vectors for only half of it gives wrong answers."""
     encoder = Gated("backlog")
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     given: list[int] = []
     set_vectors = core.store.set_vectors
 
@@ -373,11 +344,10 @@ async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock
         while not core.indexer.idle or await core.store.passages.without_vectors(1):
             await asyncio.sleep(0.01)
     assert given == [2, 12]  # each with its summary
-    await core.close()
 
 
-async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
-    core = await opened(home, clock, HashingEncoder)
+async def test_the_end_of_a_long_record_is_embedded_too(opens):
+    core = await opens()
     said = " ".join(
         f"Line {number} of the long answer says something about pelicans."
         for number in range(NEW_OF_ONE * 30)
@@ -389,11 +359,10 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
         while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
             await asyncio.sleep(0.01)
     assert await core.store.passages.count() > 2 * NEW_OF_ONE
-    await core.close()
 
 
-async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, clock, monkeypatch):
-    core = await opened(home, clock, missing)  # so that only the indexer below embeds
+async def test_passages_deferred_during_a_pass_get_another_pass(opens, monkeypatch):
+    core = await opens(missing)  # so that only the indexer below embeds
     said = " ".join(f"Line {number} of the long answer is about pelicans." for number in range(NEW * 25))
     written = await turn(core, "a", user="Tell me all of it.", assistant=said)
     await core.writer.settle()
@@ -422,7 +391,6 @@ async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, cloc
         assert await asyncio.wait_for(first, 30) == 0
     assert await indexer.embed_some(encoder) > 0
     worker.close()
-    await core.close()
 
 
 class GatedAnswering(Gated):
@@ -432,10 +400,10 @@ class GatedAnswering(Gated):
         super().__init__("backlog", salt=salt, parallel=True)
 
 
-async def test_a_passage_without_a_vector_is_still_found_by_its_words(home: Home, clock):
+async def test_a_passage_without_a_vector_is_still_found_by_its_words(opens):
     """The record already has a vector, of a passage without these words."""
     encoder = GatedAnswering()
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     reeds = " ".join(f"The heron number {number} nests in the reeds." for number in range(30))
     await turn(core, "a", turn=0, user="Where do herons nest?", assistant=reeds)
     await embedded(core)
@@ -445,13 +413,12 @@ async def test_a_passage_without_a_vector_is_still_found_by_its_words(home: Home
     found = await search(core, "pelican")
     encoder.gate.set()
     assert [("pelican" in text, len(found.results)) for text in texts(found)] == [(True, 1)]
-    await core.close()
 
 
-async def test_a_fact_without_a_vector_yet_stands_before_its_older_twins(home: Home, clock):
+async def test_a_fact_without_a_vector_yet_stands_before_its_older_twins(opens):
     """On a busy machine a twin with the same numbers elsewhere came first, because it had its tokens."""
     encoder = GatedAnswering()
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     for number in range(8):
         await fact(core, f"Ringed bird {number % 2}-{number % 4} was seen at weir {number}.")
     await embedded(core)
@@ -460,12 +427,11 @@ async def test_a_fact_without_a_vector_yet_stands_before_its_older_twins(home: H
     found = await search(core, "ringed bird 2-2 weir 64")
     encoder.gate.set()
     assert "weir 64" in texts(found)[0]
-    await core.close()
 
 
-async def test_a_search_reports_missing_vectors_once_they_matter(home: Home, clock):
+async def test_a_search_reports_missing_vectors_once_they_matter(opens):
     encoder = GatedAnswering()
-    core = await opened(home, clock, lambda: encoder)
+    core = await opens(lambda: encoder)
     await turn(core, "fresh", user="the zebra of the backlog")
     hits = await search(core, "zebra")
     assert len(hits.results) == 1 and hits.degraded is None  # a fresh turn is not a reason to doubt
@@ -484,11 +450,10 @@ async def test_a_search_reports_missing_vectors_once_they_matter(home: Home, clo
     encoder.gate.set()
     await embedded(core)
     assert (await search(core, "zebra")).degraded is None
-    await core.close()
 
 
-async def test_every_passage_of_a_burst_gets_its_vector(home: Home, clock):
-    core = await opened(home, clock, HashingEncoder)
+async def test_every_passage_of_a_burst_gets_its_vector(opens):
+    core = await opens()
     for number in range(3 * NEW_OF_ONE):
         await turn(core, "a", user=f"We settled on zebra {number} for the icon. " * 30)
         if number % NEW_OF_ONE == 0:
@@ -499,4 +464,3 @@ async def test_every_passage_of_a_burst_gets_its_vector(home: Home, clock):
         while not core.indexer.idle:
             await asyncio.sleep(0.01)
     assert not await core.store.passages.without_vectors(1)
-    await core.close()

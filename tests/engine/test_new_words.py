@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hashing_encoder import Gated, HashingEncoder
-from said import SCOPE, embedded, fact, facts, opened, search, texts, turn, until
+from said import SCOPE, embedded, fact, facts, search, texts, turn, until
 
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.verbs.reindex import WORDS, Reindex
 from scrubjay.errors import EncoderError, InputError
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.requests import Forget
 from scrubjay.records import passages
 from scrubjay.store.notes import FileNotes
@@ -23,7 +21,6 @@ from scrubjay.text.developer_words import IN_USE
 
 pytestmark = pytest.mark.long
 
-Clock = Callable[[], datetime]
 PNPM = "The backlog tool uses pnpm, never npm."
 HERON = "The heron nests behind the mill."
 
@@ -51,16 +48,16 @@ async def found_by(core: Core, words: str) -> list[str]:
     return [rows[each].text for each in best]
 
 
-async def leave_older(home: Home, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, more: int = 0) -> None:
+async def leave_older(home: Home, opens, monkeypatch: pytest.MonkeyPatch, *, more: int = 0) -> None:
     """Turn a home into one of a Scrubjay without developers' words."""
     with monkeypatch.context() as older:
         older.setattr(passages, "gloss", lambda text: "")
-        core = await opened(home, clock)
+        core = await opens()
         await facts(core, [PNPM, HERON, *(f"Jay number {number} is blue." for number in range(more))])
         await turn(core, "s", user="And what lints it?", assistant="Ruff does.")
         await embedded(core)
         assert await found_by(core, "manager") == []
-        await core.close()
+        await opens.end()
     Path(FileNotes(home.data).path(WORDS)).unlink()
 
 
@@ -71,10 +68,10 @@ async def test_an_empty_store_only_notes_its_words(core: Core):
     assert await found_by(core, "manager") == [PNPM]
 
 
-async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clock: Clock, monkeypatch):
-    await leave_older(home, clock, monkeypatch)
+async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, opens, monkeypatch):
+    await leave_older(home, opens, monkeypatch)
     encoder = Gated("backlog", "(", parallel=True)
-    core = await opened(home, clock, encoder)
+    core = await opens(lambda: encoder)
     hits = await search(core, "heron nests", include={"explain": True})
     assert texts(hits)[0] == HERON and hits.degraded is None and hits.results[0].explain.dense
     assert await asyncio.to_thread(encoder.reached.wait, 30) and core.reindex.is_running and core.busy
@@ -95,36 +92,31 @@ async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clo
     said = [text for text in encoder.said if "owl" not in text]
     assert f"{PNPM} (package manager, package registry)" in said and "Ruff does. (linter, formatter)" in said
     assert HERON not in said, "a text that is the same is embedded once"
-    await core.close()
-    core = await opened(home, clock)
+    core = await opens()
     await renewed(core)
     assert core.store.note.generation == 2 and core.store.building is None
-    await core.close()
 
 
-async def test_an_interrupted_rebuild_resumes(home: Home, clock: Clock, monkeypatch):
-    await leave_older(home, clock, monkeypatch)
+async def test_an_interrupted_rebuild_resumes(home: Home, opens, monkeypatch):
+    await leave_older(home, opens, monkeypatch)
     encoder = Gated("backlog", "(", parallel=True)
-    core = await opened(home, clock, encoder)
+    core = await opens(lambda: encoder)
     assert await asyncio.to_thread(encoder.reached.wait, 30)
-    closing = asyncio.create_task(core.close())
+    closing = asyncio.create_task(opens.end())
     await asyncio.sleep(0.1)
     encoder.gate.set()
     await closing
     assert await core.store.notes.read(WORDS) == f"begun with {IN_USE.version}"
-    core = await opened(home, clock)
+    core = await opens()
     assert core.store.building is not None
     await renewed(core)
     assert core.store.note.generation == 2 and await found_by(core, "manager") == [PNPM]
-    await core.close()
 
 
-async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(
-    home: Home, clock: Clock, monkeypatch
-):
-    await leave_older(home, clock, monkeypatch)
+async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(home: Home, opens, monkeypatch):
+    await leave_older(home, opens, monkeypatch)
     encoder = Gated("backlog", "(", parallel=True)
-    core = await opened(home, clock, encoder)
+    core = await opens(lambda: encoder)
     assert await asyncio.to_thread(encoder.reached.wait, 30)
     encoder.gate.set()
 
@@ -137,65 +129,60 @@ async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(
         return not await core.store.passages.built_without_vectors(1)
 
     await until(is_embedded)
-    await core.close()
+    await opens.end()
     Path(home.words).write_text("pnpm\tpebble grinder\n")
     encoder = Gated("backlog", "(", parallel=True)
     encoder.gate.set()
-    core = await opened(home, clock, encoder)
+    core = await opens(lambda: encoder)
     await renewed(core)
     assert await found_by(core, "manager") == [PNPM] and await found_by(core, "grinder") == [PNPM]
     assert f"{PNPM} (pebble grinder, package manager, package registry)" in encoder.said
-    await core.close()
 
 
 async def test_words_defined_in_a_home_are_found_and_a_damaged_file_changes_nothing(
-    home: Home, clock: Clock, caplog: pytest.LogCaptureFixture
+    home: Home, opens, caplog: pytest.LogCaptureFixture
 ):
-    core = await opened(home, clock)
+    core = await opens()
     await fact(core, "We use Frobnik for that.")
     await embedded(core)
     assert await found_by(core, "manager") == []
-    await core.close()
+    await opens.end()
 
     Path(home.words).write_text("# ours\nFrobnik\tpackage manager\n")
-    core = await opened(home, clock)
+    core = await opens()
     await renewed(core)
     assert core.store.note.generation == 2
     assert texts(await search(core, "which package manager"))[0] == "We use Frobnik for that."
-    await core.close()
+    await opens.end()
 
     Path(home.words).write_text("# ours\nFrobnik package manager\n")
-    core = await opened(home, clock)
+    core = await opens()
     await fact(core, "They want Frobnik too.")
     await until(lambda: _reads(core, "unknown"))
     assert f"{home.words} is not used, line 2 = 'Frobnik package manager'" in caplog.text
     assert core.store.note.generation == 2 and not core.reindex.is_running
     assert await found_by(core, "manager") == ["We use Frobnik for that."]
-    await core.close()
+    await opens.end()
 
     Path(home.words).write_text("# ours\nFrobnik\tpackage manager\n")
-    core = await opened(home, clock)
+    core = await opens()
     await renewed(core)
     assert core.store.note.generation == 3 and len(await found_by(core, "manager")) == 2
-    await core.close()
 
 
 async def _reads(core: Core, words: str) -> bool:
     return await core.store.notes.read(WORDS) == words
 
 
-async def test_without_its_model_an_index_is_unchanged(home: Home, clock: Clock, monkeypatch):
-    await leave_older(home, clock, monkeypatch)
+async def test_without_its_model_an_index_is_unchanged(home: Home, opens, monkeypatch):
+    await leave_older(home, opens, monkeypatch)
 
-    def missing(*_: object, **__: object) -> HashingEncoder:
+    def missing() -> HashingEncoder:
         raise EncoderError("The model folder /nowhere does not exist.")
 
-    core = await open_core(home, Settings(), clock, missing)
+    core = await opens(missing)
     assert texts(await search(core, "heron"))[0] == HERON
-    await core.close()
-    core = await opened(
-        home, clock, HashingEncoder("another")
-    )  # which the user has to start, by `scrubjay reindex`
+    core = await opens(lambda: HashingEncoder("another"))  # whose reindex the user has to start
     hits = await search(core, "heron")
     assert texts(hits)[0] == HERON and "scrubjay reindex" in (hits.degraded or "")
     await core.indexer.check_space()
@@ -203,22 +190,19 @@ async def test_without_its_model_an_index_is_unchanged(home: Home, clock: Clock,
     await core.reindex.run()
     await renewed(core)
     assert await found_by(core, "manager") == [PNPM]
-    await core.close()
 
 
-async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, clock: Clock, monkeypatch):
-    await leave_older(home, clock, monkeypatch)
-    core = await opened(home, clock)
+async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, opens, monkeypatch):
+    await leave_older(home, opens, monkeypatch)
+    core = await opens()
     await renewed(core)
-    await core.close()
+    await opens.end()
     await leave_note(home, None)
-    core = await opened(home, clock)
+    core = await opens()
     await core.store.set_complete(False, core.store.restarts)  # as one that lacks a column
-    await core.close()
-    core = await opened(home, clock)
+    core = await opens()
     await renewed(core)
     assert core.store.note.complete and await found_by(core, "manager") == [PNPM]
-    await core.close()
 
 
 async def leave_note(home: Home, words: str | None) -> None:
@@ -226,29 +210,27 @@ async def leave_note(home: Home, words: str | None) -> None:
     path.unlink(missing_ok=True) if words is None else path.write_text(words)
 
 
-async def test_an_older_dictionary_is_recognised_by_its_name(home: Home, clock: Clock):
-    core = await opened(home, clock)
+async def test_an_older_dictionary_is_recognised_by_its_name(home: Home, opens):
+    core = await opens()
     await fact(core, PNPM)
     await embedded(core)
-    await core.close()
+    await opens.end()
     await leave_note(home, "0123456789abcdef")
-    core = await opened(home, clock)
+    core = await opens()
     await renewed(core)
     assert core.store.note.generation == 2
-    await core.close()
 
 
 @pytest.mark.long
-async def test_a_long_index_is_rebuilt_page_by_page(home: Home, clock: Clock, monkeypatch):
-    await leave_older(home, clock, monkeypatch, more=700)
+async def test_a_long_index_is_rebuilt_page_by_page(home: Home, opens, monkeypatch):
+    await leave_older(home, opens, monkeypatch, more=700)
     encoder = Gated("backlog", "(", parallel=True)
     encoder.gate.set()
-    core = await opened(home, clock, encoder)
+    core = await opens(lambda: encoder)
     await renewed(core)
     assert await core.store.passages.count("space_id IS NULL") == 0 and len(encoder.said) < 20
     assert await core.store.passages.count() == 705
     assert texts(await search(core, "Jay number 699"))[0] == "Jay number 699 is blue."
-    await core.close()
 
 
 @pytest.mark.long

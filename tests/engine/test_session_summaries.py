@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from said import SCOPE, embedded, fact, forget, opened, search, texts, turn
+from said import SCOPE, embedded, fact, forget, search, texts, turn
 
 from scrubjay.engine.background import consolidation
 from scrubjay.engine.background.tasks import quiet_for
@@ -271,24 +271,22 @@ async def test_a_summary_that_the_user_forgot_or_rewrote_stays_that_way(core: Co
 
 
 async def test_a_summary_missed_by_a_killed_engine_is_made_after_the_next_start(
-    home: Home, clock, monkeypatch
+    home: Home, opens, monkeypatch
 ):
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
-    first = await opened(home, clock)
+    first = await opens()
     await session(first, "s", EVERY)
     await first.writer.settle()
-    await first.close()
+    await opens.end()
     assert not os.path.exists(os.path.join(home.data, "consolidated.json"))
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
-    second = await opened(home, clock)
+    second = await opens()
     (made,) = await summaries(second)
-    await second.close()
-    third = await opened(home, clock)
+    third = await opens()
     assert await quiet(third) == [made]
     await session(third, "s", EVERY, first=EVERY)
     (longer,) = await summaries(third, lambda found: found != [made])
     assert len(longer.parent_ids) == 2 * EVERY
-    await third.close()
 
 
 async def test_a_summary_waits_for_a_concurrent_write(core: Core):
