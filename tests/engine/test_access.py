@@ -56,18 +56,6 @@ async def test_hits_are_counted_and_their_neighbours_are_not(core: Core, clock: 
     assert await counts(core, found.id, known.id) == [2, 2]
 
 
-async def test_a_record_is_written_at_most_once_an_hour(core: Core, clock: Clock):
-    known = await fact(core, "The zebra cache is Redis.")
-    for minutes in (0, 1, 30):
-        clock.now += timedelta(minutes=minutes)
-        await search(core, "zebra cache")
-        await core.access.flush()
-    assert await counts(core, known.id) == [1]
-    clock.now += timedelta(minutes=45)
-    assert await core.access.flush() == 1
-    assert await counts(core, known.id) == [3]
-
-
 async def test_waiting_counts_are_written_when_the_engine_ends(opens, clock: Clock):
     core = await opens()
     known = await fact(core, "The zebra cache is Redis.")
@@ -83,9 +71,9 @@ async def test_a_count_restores_no_record_that_was_forgotten_or_replaced_meanwhi
     await core.access.flush()  # newer rows of these two wait for a commit, and take precedence
     assert [hit.id for hit in (await search(core, "zebra")).results] == [new.id]
     await core.writer.settle()
-    await core.access.flush(everything=True)
+    await core.access.flush()
     assert [hit.id for hit in (await search(core, "zebra")).results] == [new.id]
     purged = await core.removal.forget(parse(Forget, {"id": new.id, "purge": True}), SCOPE, "test")
     assert set(purged.ids) == {new.id, old.id}
-    await core.access.flush(everything=True)
+    await core.access.flush()
     assert await core.lists.find(new.id) is None

@@ -23,21 +23,13 @@ from scrubjay.models.requests import Forget, SearchMemories
 
 pytestmark = pytest.mark.long
 
+ASKED = "Rename tick() to advance() please"
 ANSWER = "Renamed tick() to advance() in clock.py and its tests."
 
 
 def line(kind: str, uuid: str, content, **values) -> str:
-    message = {"role": kind, "content": content}
-    return json.dumps(
-        {
-            "type": kind,
-            "uuid": uuid,
-            "sessionId": "s1",
-            "timestamp": "2026-03-05T11:00:00Z",
-            "message": message,
-            **values,
-        }
-    )
+    known = {"type": kind, "uuid": uuid, "sessionId": "s1", "timestamp": "2026-03-05T11:00:00Z"}
+    return json.dumps({**known, "message": {"role": kind, "content": content}, **values})
 
 
 def transcript(path: Path, *lines: str) -> str:
@@ -46,22 +38,9 @@ def transcript(path: Path, *lines: str) -> str:
 
 
 def stop(now, path: str, **args) -> dict:
-    known = {
-        "session_id": "s1",
-        "prompt_id": "p1",
-        "user": "Rename tick() to advance() please",
-        "assistant": ANSWER,
-    }
-    made = Envelope(
-        id="envelope_0001",
-        kind="turn",
-        at=now,
-        scope=SCOPE,
-        source="hook:stop",
-        host="claude-code",
-        transcript_path=path,
-        args=known | args,
-    )
+    known = {"session_id": "s1", "prompt_id": "p1", "user": ASKED, "assistant": ANSWER}
+    origin = {"source": "hook:stop", "host": "claude-code", "transcript_path": path}
+    made = Envelope(id="envelope_0001", kind="turn", at=now, scope=SCOPE, args=known | args, **origin)
     return made.model_dump(mode="json")
 
 
@@ -94,15 +73,12 @@ def soon(monkeypatch):
 
 
 async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core, now, tmp_path: Path):
+    edit = {"type": "tool_use", "id": "x", "name": "Edit", "input": {"file_path": "src/clock.py"}}
     path = transcript(
         tmp_path / "t.jsonl",
-        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("user", "u1", ASKED, promptId="p1"),
         line("assistant", "a1", "Let me look where it is used."),
-        line(
-            "assistant",
-            "a2",
-            [{"type": "tool_use", "id": "x", "name": "Edit", "input": {"file_path": "src/clock.py"}}],
-        ),
+        line("assistant", "a2", [edit]),
         line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
         line("assistant", "a3", ANSWER),
     )
@@ -117,26 +93,19 @@ async def test_an_answer_that_no_hook_saw_is_fetched_once_the_transcript_has_it(
     def event(kind: str, at: str, **data) -> str:
         return json.dumps({"type": kind, "timestamp": at, "data": data})
 
-    asked = "Rename tick() to advance() please"
-    before = event("user.message", "2026-03-05T10:00:00Z", content=asked)  # the same words, an hour ago
+    before = event("user.message", "2026-03-05T10:00:00Z", content=ASKED)  # the same words, an hour ago
     answered = event("assistant.message", "2026-03-05T10:00:01Z", content="Not now.", toolRequests=[])
     path = transcript(tmp_path / "events.jsonl", before, answered)
     ts = "2026-03-05T11:00:00Z"
     turn, earlier = await recorded(core, stop(now, path, assistant=None, ts=ts) | {"host": "copilot-cli"})
-    assert (turn.user, turn.assistant, earlier.assistant) == (asked, None, "Not now.")
+    assert (turn.user, turn.assistant, earlier.assistant) == (ASKED, None, "Not now.")
     report = await core.status.report()
     assert (report["captured"], report["without_answer"]) == (2, 1)
     assert report["hosts"]["copilot-cli"]["trouble"] == [unanswered(1)]
-    prompt = event("user.message", "2026-03-05T11:00:01Z", content=asked)
+    prompt = event("user.message", "2026-03-05T11:00:01Z", content=ASKED)
     tool = event("assistant.message", ts, content="", toolRequests=[{"name": "edit"}])
-    transcript(
-        tmp_path / "events.jsonl",
-        before,
-        answered,
-        prompt,
-        tool,
-        event("assistant.message", ts, content=ANSWER),
-    )
+    answer = event("assistant.message", ts, content=ANSWER)
+    transcript(tmp_path / "events.jsonl", before, answered, prompt, tool, answer)
     turn, earlier = await recorded(
         core, stop(now, path, assistant=None, ts=ts) | {"id": "envelope_0002", "host": "copilot-cli"}
     )
@@ -149,17 +118,16 @@ async def test_an_answer_that_no_hook_saw_is_fetched_once_the_transcript_has_it(
 async def test_an_answer_that_came_too_late_is_fetched_when_the_session_goes_on(
     core: Core, now, tmp_path: Path
 ):
-    asked = "Rename tick() to advance() please"
     path = tmp_path / "rollout.jsonl"
     path.write_text("")
     await recorded(core, stop(now, str(path), assistant=None, prompt_id="t1") | {"host": "codex"})
-    item = {"type": "UserMessage", "content": [{"type": "text", "text": asked}]}
+    item = {"type": "UserMessage", "content": [{"type": "text", "text": ASKED}]}
     done = {"type": "task_complete", "turn_id": "t1", "last_agent_message": ANSWER}
     events = [{"type": "item_completed", "turn_id": "t1", "item": item}, done]
     path.write_text("".join(json.dumps({"type": "event_msg", "payload": each}) + "\n" for each in events))
     for _ in range(2):
         (turn,) = await reconciled(core, str(path), host="codex")
-        assert (turn.user, turn.assistant, turn.prompt_id, turn.host) == (asked, ANSWER, "t1", "codex")
+        assert (turn.user, turn.assistant, turn.prompt_id, turn.host) == (ASKED, ANSWER, "t1", "codex")
 
 
 async def test_commands_and_later_prompts_complete_a_turn(core: Core, now, tmp_path: Path):
@@ -172,7 +140,7 @@ async def test_commands_and_later_prompts_complete_a_turn(core: Core, now, tmp_p
     added = {"type": "queued_command", "prompt": "in the tests too", "commandMode": "prompt"}
     path = transcript(
         tmp_path / "t.jsonl",
-        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("user", "u1", ASKED, promptId="p1"),
         line("assistant", "a1", [run]),
         line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
         line("attachment", "q1", None, attachment=added),
@@ -190,9 +158,7 @@ async def test_commands_and_later_prompts_complete_a_turn(core: Core, now, tmp_p
 async def test_a_stale_or_absent_transcript_leaves_the_turn_as_the_hook_gave_it(
     core: Core, now, tmp_path: Path
 ):
-    stale = transcript(
-        tmp_path / "t.jsonl", line("user", "u1", "Rename tick() to advance() please"), "{half a line"
-    )
+    stale = transcript(tmp_path / "t.jsonl", line("user", "u1", ASKED), "{half a line")
     spool.write(core.home, stop(now, stale))
     missing = stop(now, str(tmp_path / "gone.jsonl"), prompt_id="p2") | {"id": "envelope_0002"}
     assert [turn.assistant for turn in await recorded(core, missing)] == [ANSWER, ANSWER]
@@ -205,7 +171,7 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
         line("user", "u0", f"Use {secret} to fetch the list of repositories", promptId="p0"),
         line("assistant", "a0", "I began to fetch them."),
         line("user", "u9", "[Request interrupted by user]"),
-        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("user", "u1", ASKED, promptId="p1"),
         line("assistant", "a1", ANSWER),
     )
     spool.write(core.home, stop(now, path))
@@ -361,13 +327,7 @@ async def test_turns_said_before_capture_was_allowed_are_not_fetched_afterwards(
         tmp_path / "t.jsonl",
         line("user", "u0", "This was said while capture was paused", promptId="p0"),
         line("assistant", "a0", "It was."),
-        line(
-            "user",
-            "u1",
-            "And this was said after it was resumed",
-            promptId="p1",
-            timestamp="2026-03-05T12:30:00Z",
-        ),
+        line("user", "u1", "And this after it", promptId="p1", timestamp="2026-03-05T12:30:00Z"),
         line("assistant", "a1", "It was."),
     )
     write_capture(core.home, Settings(), now - timedelta(days=1))
@@ -381,7 +341,7 @@ async def test_words_said_during_a_pause_are_left_out_of_the_turn_that_spans_it(
 ):
     path = transcript(
         tmp_path / "t.jsonl",
-        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("user", "u1", ASKED, promptId="p1"),
         line("assistant", "a0", "The client wants to sell.", timestamp="2026-03-05T11:15:00Z"),
         line("assistant", "a1", ANSWER, timestamp="2026-03-05T11:30:00Z"),
     )

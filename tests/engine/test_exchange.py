@@ -325,7 +325,7 @@ async def test_importing_again_adds_nothing_even_after_a_recall(core: Core, tmp_
     path = str(tmp_path / "all")
     await core.exchange.export(path, None, quietly)
     await search(core, "proxy port")
-    await core.access.flush(everything=True)
+    await core.access.flush()
     done = await core.exchange.load(path, "cli", quietly)
     assert (done.added, done.same, done.different) == (0, 7, 0)
 

@@ -189,31 +189,20 @@ async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
     await core.writer.settle()
     old = await fact(core, f"The old key is {SECRET}-one.")
     new = await fact(core, f"The key is {SECRET}.", updates=[old.id])
-    said = await turn(
-        core,
-        "s",
-        prompt_id="p",
-        user=f"My key is {SECRET}, remember.",
-        assistant=f"Noted: {SECRET}.",
-        files=[f"{SECRET}.txt"],
-    )
+    sides = {"user": f"My key is {SECRET}, remember.", "assistant": f"Noted: {SECRET}."}
+    said = await turn(core, "s", prompt_id="p", files=[f"{SECRET}.txt"], **sides)
     guide = await document(core, f"# Keys\n\nThe key of the door is {SECRET}.", title=f"On {SECRET}")
     await embedded(core)
     await forget(core, said.id)
     await core.writer.settle()
     await core.upkeep.tidy(upkeep.IDLE._replace(fragments=0, unindexed=0))
-    broken = {
-        "id": "x",
-        "kind": "turn",
-        "args": {"session_id": "s", "prompt_id": "p", "user": f"My key is {SECRET}, remember."},
-    }
+    text = f"My key is {SECRET}, remember."
+    broken = {"id": "x", "kind": "turn", "args": {"session_id": "s", "prompt_id": "p", "user": text}}
     (Path(core.home.spool_broken) / "1-x.json").write_text(json.dumps(broken))
     (Path(core.home.spool_broken) / "1-x.json.reason").write_text("another text")
     prompts = Path(core.home.prompts) / "s"
     prompts.mkdir()
-    (prompts / "1.p.p.json").write_text(
-        json.dumps({"prompt_id": "p", "text": f"My key is {SECRET}, remember."})
-    )
+    (prompts / "1.p.p.json").write_text(json.dumps({"prompt_id": "p", "text": text}))
     assert len(holding(core.home.root, SECRET)) > 3
     for id in (new.id, said.id, guide.id):
         done = await ask(core, id=id, purge=True)
@@ -249,14 +238,8 @@ async def test_an_interrupted_purge_is_finished_by_the_next_engine(home: Home, c
     kept, gone = await fact(core, "Zebras are striped."), await fact(core, f"The key is {SECRET}.")
     await embedded(core)
     await core.close()
-    made = Envelope(
-        id="purge_0001",
-        kind="forget",
-        at=now,
-        scope=SCOPE,
-        source="test",
-        args={"ids": [gone.id], "purge": True},
-    )
+    args = {"ids": [gone.id], "purge": True}
+    made = Envelope(id="purge_0001", kind="forget", at=now, scope=SCOPE, source="test", args=args)
     store = await open_store(home.data, dim=64)
     # it died after the rows were deleted, before the files were rewritten
     await store.tables.memories.delete(f"id = '{gone.id}'")
@@ -296,14 +279,8 @@ async def test_an_extending_version_outlives_the_purge_of_what_it_extends(core: 
 
 async def test_a_forget_logged_by_an_older_scrubjay_still_applies(core: Core, now):
     added = await document(core, "The gnu guide.")
-    made = Envelope(
-        id="forget_0001",
-        kind="forget",
-        at=now,
-        scope=SCOPE,
-        source="test",
-        args={"id": added.id, "reason": "old"},
-    )
+    args = {"id": added.id, "reason": "old"}
+    made = Envelope(id="forget_0001", kind="forget", at=now, scope=SCOPE, source="test", args=args)
     spool.write(core.home, made.model_dump(mode="json"))
     await core.writer.drain()
     (record,) = await stored(core, Document)

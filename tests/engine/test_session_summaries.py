@@ -48,13 +48,14 @@ async def session(core: Core, name: str, count: int, *, first: int = 0, **args) 
 
 async def touched(core: Core, number: int, file: str) -> None:
     """Add a touched file to a stored turn."""
-    await turn(
-        core,
-        "s",
-        turn=number,
-        assistant=f"We decided to rename part {number} because of the parser.",
-        files=[file],
-    )
+    answer = f"We decided to rename part {number} because of the parser."
+    await turn(core, "s", turn=number, assistant=answer, files=[file])
+
+
+async def secret_told(core: Core) -> str:
+    """Record a turn with a secret; return its id."""
+    said = {"user": f"Where is {SECRET}?", "assistant": f"We decided to keep {SECRET} in the vault."}
+    return (await turn(core, "s", **said)).id
 
 
 async def forget_all(core: Core, ids: list[str]) -> None:
@@ -170,21 +171,10 @@ async def test_conversations_between_people_have_no_summary(core: Core):
 
 async def test_a_turn_under_summary_only_contributes_only_its_summary(core: Core, now):
     for n in range(EVERY):
-        said = {
-            "user": f"What of {SECRET} {n}?",
-            "assistant": f"Part {n}.",
-            "summary": f"Answered: We decided on part {n}.",
-        }
-        made = Envelope(
-            id=f"envelope_{n:04d}",
-            kind="turn",
-            at=now,
-            scope=SCOPE,
-            source="hook:stop",
-            capture="summary_only",
-            args={"session_id": "s", **said},
-        )
-        await core.writer.write(made)
+        said = {"session_id": "s", "user": f"What of {SECRET} {n}?", "assistant": f"Part {n}."}
+        said["summary"] = f"Answered: We decided on part {n}."
+        origin = {"scope": SCOPE, "source": "hook:stop", "capture": "summary_only"}
+        await core.writer.write(Envelope(id=f"envelope_{n:04d}", kind="turn", at=now, args=said, **origin))
     (made,) = await summaries(core)
     assert "decided on part" in made.content and SECRET not in made.content
 
@@ -202,13 +192,7 @@ async def test_a_turn_completed_later_updates_the_summary_in_place(core: Core):
 @pytest.mark.long
 async def test_forgetting_a_turn_removes_it_from_the_summary_and_restoring_adds_it_back(core: Core):
     ids = await session(core, "s", EVERY - 1)
-    ids.append(
-        (
-            await turn(
-                core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault."
-            )
-        ).id
-    )
+    ids.append(await secret_told(core))
     (before,) = await summaries(core)
     assert SECRET in before.content
     await forget(core, ids[-1])
@@ -233,13 +217,7 @@ async def test_a_summary_whose_turns_are_all_forgotten_is_forgotten(core: Core):
 @pytest.mark.parametrize("all_of_them", [False, True], ids=["one turn", "every turn"])
 async def test_a_purged_turn_is_in_no_file_of_its_summary(core: Core, all_of_them: bool):
     ids = await session(core, "s", EVERY - 1)
-    ids.append(
-        (
-            await turn(
-                core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault."
-            )
-        ).id
-    )
+    ids.append(await secret_told(core))
     assert SECRET in (await summaries(core))[0].content
     await embedded(core)
     await forget_all(core, ids if all_of_them else ids[-1:])

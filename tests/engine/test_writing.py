@@ -36,15 +36,9 @@ from scrubjay.store.store import Store
 
 
 def an_envelope(now, n: int, **values) -> dict:
-    base = Envelope(
-        id=f"envelope_{n:04d}",
-        kind="turn",
-        at=now,
-        scope=SCOPE,
-        source="hook:stop",
-        args={"session_id": "a", "prompt_id": f"p{n}", "user": f"zebra {n}"},
-    )
-    return {**base.model_dump(mode="json"), **values}
+    args = {"session_id": "a", "prompt_id": f"p{n}", "user": f"zebra {n}"}
+    fields = {"kind": "turn", "at": now, "scope": SCOPE, "source": "hook:stop", "args": args}
+    return {**Envelope(id=f"envelope_{n:04d}", **fields).model_dump(mode="json"), **values}
 
 
 async def test_an_acknowledged_write_is_on_disk_before_the_store_has_it(core: Core):

@@ -138,7 +138,7 @@ async def test_every_answer_shows_the_recalls_so_far_and_a_change_keeps_them(heb
     assert changed["access_count"] == 2
     core = await engine.core()
     await core.writer.settle()
-    await core.access.flush(everything=True)
+    await core.access.flush()
     assert await shown() == {(2, changed["last_accessed_at"])}
 
 

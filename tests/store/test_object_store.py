@@ -216,7 +216,7 @@ async def test_a_recall_through_a_follower_is_counted(start: Start):
         return bool(texts(await search(second, "How deep is the well?")))
 
     await until(recalled)
-    await second.access.flush(everything=True)
+    await second.access.flush()
 
     async def counted() -> bool:
         rows = await first.store.get(Memory, [added.id])

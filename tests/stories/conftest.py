@@ -16,12 +16,12 @@ from scrubjay.home.paths import open_home
 
 
 @pytest.fixture
-def new_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], User]]:
-    """Makes users, each with a home of their own."""
+def new_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., User]]:
+    """Makes users, each with a home of their own, in a given folder or a new one."""
     users: list[User] = []
 
-    def made() -> User:
-        users.append(make_user(tmp_path_factory.mktemp("s")))
+    def made(folder: Path | None = None) -> User:
+        users.append(make_user(folder or tmp_path_factory.mktemp("s")))
         Path(open_home(users[-1].home.root).config).write_text("idle_minutes = 0.01\n")
         return users[-1]
 
@@ -33,7 +33,7 @@ def new_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
 
 @pytest.fixture
-def user(new_user: Callable[[], User]) -> User:
+def user(new_user: Callable[..., User]) -> User:
     return new_user()
 
 

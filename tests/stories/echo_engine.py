@@ -59,21 +59,17 @@ async def main(root: str, version: str, idle: float, flags: set[str], client: He
     """
     home = open_home(root)
     held = lock.take(home.engine_lock)
-    life = lifetime.Lifetime(
-        home,
-        held,
-        auto="auto" in flags,
-        idle_seconds=idle,
-        version=version,
-        loopback="loopback" in flags,
-        grace_seconds=10,
-    )
+    options = {"auto": "auto" in flags, "loopback": "loopback" in flags}
+    life = lifetime.Lifetime(home, held, idle_seconds=idle, version=version, grace_seconds=10, **options)
     heard = open(os.path.join(root, "heard"), "a", buffering=1)  # noqa: SIM115 - for the life of the process
+
+    async def say(connection: Connection, call_id: object, **fields: object) -> None:
+        await connection.write_line(json.dumps({"jsonrpc": "2.0", "id": call_id, **fields}))
 
     async def pipe(connection: Connection) -> None:
         async def reply(message: dict) -> None:
             result = await answer(message["method"], message.get("params", {}), version)
-            await connection.write_line(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+            await say(connection, message["id"], result=result)
 
         replies = set()
         async for line in connection:
@@ -90,21 +86,11 @@ async def main(root: str, version: str, idle: float, flags: set[str], client: He
             if call["method"] == "finish":
                 life.finish("asked")
             if call["method"] == "complain":
-                await connection.write_line(
-                    json.dumps(
-                        {
-                            "id": call["id"],
-                            "error": {"message": "There is no such thing.", "kind": "NotFound"},
-                        }
-                    )
-                )
+                error = {"message": "There is no such thing.", "kind": "NotFound"}
+                await say(connection, call["id"], error=error)
                 continue
-            await connection.write_line(json.dumps({"id": call["id"], "progress": {"done": 1}}))
-            await connection.write_line(
-                json.dumps(
-                    {"id": call["id"], "result": {"pid": os.getpid(), "clients": len(life.connections)}}
-                )
-            )
+            await say(connection, call["id"], progress={"done": 1})
+            await say(connection, call["id"], result={"pid": os.getpid(), "clients": len(life.connections)})
 
     async def background() -> None:
         if client is not None:

@@ -33,20 +33,10 @@ def interpreter(version: str) -> str:
 
     def install(folder: Path) -> None:
         venv.create(folder, clear=True, with_pip=False)  # ours installs into it, which takes half the time
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "--python",
-            str(folder / PYTHON),
-            "install",
-            "--no-deps",
-            "-r",
-            pins,
-        ]
-        quiet = ["--quiet", "--disable-pip-version-check"]
+        pip = [sys.executable, "-m", "pip", "--python", str(folder / PYTHON)]
+        installing = [*pip, *"install --quiet --disable-pip-version-check --no-deps -r".split(), pins]
         done = subprocess.run(
-            [*pip, *quiet], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+            installing, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
         )
         assert done.returncode == 0, f"pip could not install {pins.name}:\n{done.stderr[-2000:]}"
 
@@ -94,13 +84,8 @@ def stories(script: str) -> list[str]:
 
 def told(command: Sequence[str], url: str, **more: str) -> dict[str, str | None]:
     """How each story of a script ended: None, or the error. `more` are its environment variables."""
-    env = {
-        "PATH": os.environ["PATH"],
-        "SUPERMEMORY_BASE_URL": url,
-        "SUPERMEMORY_LOCAL_URL": url,
-        "SUPERMEMORY_API_KEY": KEY,
-        **more,
-    }
+    urls = dict.fromkeys(("SUPERMEMORY_BASE_URL", "SUPERMEMORY_LOCAL_URL"), url)
+    env = {"PATH": os.environ["PATH"], "SUPERMEMORY_API_KEY": KEY, **urls, **more}
     done = subprocess.run(
         command, env=env, capture_output=True, text=True, timeout=TELLING_SECONDS, check=False
     )

@@ -32,6 +32,11 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     person.types("stop")
 
 
+def done_by(command: list[str], **place: Any) -> subprocess.CompletedProcess[str]:
+    limits = {"timeout": CALL_SECONDS, "check": False}
+    return subprocess.run(command, capture_output=True, text=True, **limits, **place)
+
+
 class Inspector:
     """The MCP Inspector's command line: one process, one connection and one request a call."""
 
@@ -49,27 +54,9 @@ class Inspector:
         }
 
     def run(self, *words: str, era: str = "legacy") -> subprocess.CompletedProcess[str]:
-        server = [
-            *console_command(),
-            "-e",
-            f"SCRUBJAY_HOME={self._user.home.root}",
-            "--cwd",
-            str(self._user.project),
-        ]
-        command = [
-            *self._start,
-            "--cli",
-            *server,
-            "--protocol-era",
-            era,
-            "--format",
-            "json",
-            "--method",
-            *words,
-        ]
-        return subprocess.run(
-            command, env=self._env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False
-        )
+        place = ("-e", f"SCRUBJAY_HOME={self._user.home.root}", "--cwd", str(self._user.project))
+        options = ("--protocol-era", era, "--format", "json", "--method", *words)
+        return done_by([*self._start, "--cli", *console_command(), *place, *options], env=self._env)
 
     def ask(self, *words: str, era: str = "legacy") -> dict[str, Any]:
         """The result of a request that succeeds."""
@@ -154,29 +141,15 @@ def test_the_inspector_lists_every_prompt_and_gets_one_with_its_data(inspector: 
 
 @ERAS
 def test_the_inspector_shows_a_refusal_as_a_result(inspector: Inspector, era: str):
-    done = inspector.run(
-        "tools/call",
-        "--tool-name",
-        "search_memories",
-        "--tool-args-json",
-        '{"query": "x", "top_k": 0}',
-        era=era,
-    )
+    arguments = ("--tool-args-json", '{"query": "x", "top_k": 0}')
+    done = inspector.run("tools/call", "--tool-name", "search_memories", *arguments, era=era)
     assert done.returncode == 5  # a tool said isError
     assert "top_k = 0: must be at least 1." in done.stdout + done.stderr
 
 
 def test_a_client_of_the_typescript_sdk_records_a_turn_and_finds_it(installed: Path, user: User):
     command = [node(), str(installed / "remember.mjs"), *console_command()]
-    done = subprocess.run(
-        command,
-        env=user.env,
-        cwd=user.project,
-        capture_output=True,
-        text=True,
-        timeout=CALL_SECONDS,
-        check=False,
-    )
+    done = done_by(command, env=user.env, cwd=user.project)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["protocol"] >= "2026"  # negotiated by itself

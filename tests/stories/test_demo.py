@@ -17,21 +17,11 @@ from scrubjay.hosts.installation import console_command
 
 def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
     tmp_path = tmp_path_factory.mktemp("d")  # short, so that the socket fits into the demo's home
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "TMPDIR": str(tmp_path),
-        "SCRUBJAY_HOME": str(tmp_path / "mine"),
-    }
-    done = subprocess.run(
-        [*console_command(), "demo"],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    env = {"PATH": os.environ["PATH"], **dict.fromkeys(("HOME", "TMPDIR"), str(tmp_path))}
+    env["SCRUBJAY_HOME"] = str(tmp_path / "mine")
+    place = {"env": env, "cwd": tmp_path, "timeout": 60}
+    command = [*console_command(), "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **place)
     assert (done.returncode, done.stderr) == (0, "")
     page = " ".join(done.stdout.split())
     assert f"{len(TURNS)} turns wait on disk" in page

@@ -125,12 +125,8 @@ def test_an_unreachable_engine_is_described_and_its_lock_is_left_alone(root, sta
     home = open_home(root)
     with FileLock(home.engine_lock) as lock:
         assert lock.acquire()
-        facts = {
-            "socket": "/elsewhere/engine.sock",
-            "pid": 4711,
-            "version": "0.1.0",
-            "started_at": "2026-03-05T12:00:00Z",
-        }
+        facts = {"socket": "/elsewhere/engine.sock", "pid": 4711, "version": "0.1.0"}
+        facts["started_at"] = "2026-03-05T12:00:00Z"
         Path(home.engine_json).write_text(json.dumps(facts))
         client = start(UNREACHABLE="0.2")
         client.say(0, **INITIALIZE)

@@ -27,13 +27,8 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
     user.says("How do I centre a div?", "With flexbox, on the parent.", session="monday", turn=0)
     assert not engines(user.home.root)
     other = opens()
-    found = other.get(
-        "search_memories",
-        query="why did we choose gRPC for the atlas service?",
-        top_k=1,
-        prev_turns=1,
-        next_turns=1,
-    )
+    asked = {"query": "why did we choose gRPC for the atlas service?", "top_k": 1}
+    found = other.get("search_memories", **asked, prev_turns=1, next_turns=1)
     (hit,) = found["results"]
     assert "Decision: the atlas service moves to gRPC" in hit["memory"]
     assert (hit["session_id"], hit["turn"], hit["source"]) == ("tuesday", 2, "hook:stop") and hit[
@@ -95,23 +90,14 @@ def test_a_scope_never_leaks_into_another(user, opens):
     alpha.get("record_turn", session_id="shared", user="The launch code of the zebra is 4711.")
     alpha.get("add_memory", content="The zebra's launch code is kept in the vault.")
     alpha.get("add_document", content="# Zebra\n\nThe launch code is 4711.\n", custom_id="codes")
-    for arguments in (
-        {},
-        {"session_id": "shared"},
-        {"scope": "user"},
-        {"search_mode": "hybrid"},
-        {"search_mode": "documents"},
-    ):
+    modes = ({"search_mode": mode} for mode in ("hybrid", "documents"))
+    for arguments in ({}, {"session_id": "shared"}, {"scope": "user"}, *modes):
         assert beta.recall("launch code of the zebra", **arguments) == []
     assert beta.get("search_documents", query="zebra launch code")["results"] == []
     assert "no document" in beta.call("search_documents", query="zebra", doc_id="codes")["content"][0]["text"]
     assert beta.get("record_turn", session_id="shared", user="A session of the same name.")["turn"] == 0
-    assert (
-        beta.get("search_memories", query="session of the same name", top_k=1, prev_turns=20, next_turns=20)[
-            "related"
-        ]
-        == []
-    )
+    near = {"top_k": 1, "prev_turns": 20, "next_turns": 20}
+    assert beta.get("search_memories", query="session of the same name", **near)["related"] == []
     assert len(alpha.recall("launch code of the zebra", search_mode="hybrid")) == 3
     assert (
         len(beta.recall("launch code of the zebra", scope="*", search_mode="hybrid")) >= 3

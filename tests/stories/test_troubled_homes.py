@@ -28,19 +28,13 @@ __all__ = ["small_disk"]  # a fixture
 
 
 def test_a_broken_spool_file_is_moved_away_with_its_reason_and_stops_nothing(user, opens):
-    envelope = {
-        "v": 1,
-        "id": "text-0001",
-        "kind": "turn",
-        "at": "2026-03-01",
-        "scope": "user",
-        "source": "hook:stop",
-    }
+    envelope = {"v": 1, "id": "text-0001", "kind": "turn", "at": "2026-03-01"}
+    envelope |= {"scope": "user", "source": "hook:stop", "args": {"session_id": "s"}}
     broken = {
         "00000000000000000001-cut.json": b'{"v": 1, "id": "cut',
         "00000000000000000002-nul.json": bytes(4096),
         "00000000000000000003-shape.json": b'{"v": 1, "kind": "song"}',
-        "00000000000000000004-text.json": json.dumps({**envelope, "args": {"session_id": "s"}}).encode(),
+        "00000000000000000004-text.json": json.dumps(envelope).encode(),
     }
     for name, content in broken.items():
         Path(user.home.spool_new, name).write_bytes(content)
@@ -55,7 +49,6 @@ def test_a_broken_spool_file_is_moved_away_with_its_reason_and_stops_nothing(use
     assert sorted(map(os.path.basename, spool.broken_paths(user.home))) == sorted(broken)
 
 
-@pytest.mark.long
 def test_an_empty_newest_manifest_loses_no_acknowledged_write(user, opens):
     first = opens()
     first.get("record_turn", session_id="s", user="The zebra is called Marty.")
@@ -81,9 +74,7 @@ def test_an_empty_newest_manifest_loses_no_acknowledged_write(user, opens):
 
 
 def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, opens, new_user):
-    user = make_user(small_disk)
-    Path(user.home.root).mkdir(mode=0o700)
-    Path(user.home.config).write_text("idle_minutes = 0.01\n")
+    user = new_user(small_disk)
     client = opens(user)
     client.get("add_memory", content="The zebra is called Marty.")
     gone = client.get("add_memory", content="The giraffe is called Melman.")
@@ -106,22 +97,22 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     assert client.recall("zebra grass")[0] == "The zebra eats grass."
     assert client.recall("lion")[0] == "The lion is called Alex."
     assert gone["id"] not in str(client.get("search_memories", query="giraffe"))
+    settles(user)
+
+
+def settles(user: User) -> None:
+    """Wait until every record has its vector; then nothing waits in the spool."""
     until(
         lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"],
         "all is embedded",
     )
     assert spool.pending(user.home) == []
-    client.leave()
-    until(lambda: not engines(user.home.root), "the engine ended")
 
 
-@pytest.mark.long
 def test_a_client_that_connects_while_the_disk_is_full_is_served_once_there_is_space(
     small_disk, opens, new_user
 ):
-    user = make_user(small_disk)
-    Path(user.home.root).mkdir(mode=0o700)
-    Path(user.home.config).write_text("idle_minutes = 0.01\n")
+    user = new_user(small_disk)
     fill(small_disk)
     new = opens(user)  # the home has no store yet, so nothing can be found
     for tool, argument in (("search_memories", "query"), ("add_memory", "content")):
@@ -158,15 +149,9 @@ def test_an_engine_outlives_the_temporary_folder_of_the_client_that_started_it(u
     client.get("add_memory", content="The zebra is called Marty.")
     shutil.rmtree(guest.env["TMPDIR"])
     client.get("add_memory", content="The lion is called Alex.")
-    assert sorted(client.recall("what is it called?")) == [
-        "The lion is called Alex.",
-        "The zebra is called Marty.",
-    ]
-    until(
-        lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"],
-        "all is embedded",
-    )
-    assert spool.pending(user.home) == []
+    called = ["The lion is called Alex.", "The zebra is called Marty."]
+    assert sorted(client.recall("what is it called?")) == called
+    settles(user)
     assert "cannot" not in Path(user.home.log, "engine.log").read_text()
 
 
@@ -193,16 +178,8 @@ def stranger() -> Iterator[tuple[User, list[str]]]:
 
 def run(prefix: list[str], user: User, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     command = [*prefix, *console_command(), *words]
-    return subprocess.run(
-        command,
-        env=user.env,
-        cwd=user.project,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    place = {"env": user.env, "cwd": user.project, "timeout": 30}
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, **place)
 
 
 def test_an_inaccessible_home_is_refused_with_what_to_do_and_hooks_stay_silent(stranger):
@@ -217,13 +194,7 @@ def test_an_inaccessible_home_is_refused_with_what_to_do_and_hooks_stay_silent(s
     ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
     answer = json.loads(run(prefix, user, stdin=f"{ask}\n").stdout)
     assert answer["id"] == 1 and answer["error"]["message"] == sentence
-    prompt = json.dumps(
-        {
-            "session_id": "s",
-            "prompt": "What is the zebra called?",
-            "hook_event_name": "UserPromptSubmit",
-            "cwd": "/",
-        }
-    )
-    hook = run(prefix, user, "hook", "user-prompt-submit", stdin=prompt)
+    prompt = {"session_id": "s", "prompt": "What is the zebra called?", "cwd": "/"}
+    prompt["hook_event_name"] = "UserPromptSubmit"
+    hook = run(prefix, user, "hook", "user-prompt-submit", stdin=json.dumps(prompt))
     assert (hook.returncode, hook.stdout.strip()) == (0, "{}"), hook.stderr

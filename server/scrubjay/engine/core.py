@@ -232,7 +232,7 @@ class Core:
         await self.openings.work()
         await self.writer.settle()
         await self.anchoring.work()
-        await self.access.flush(everything=True)
+        await self.access.flush()
         await self.store.checkpoint()
         await self.consolidation.close()
         await self.sharing.release()

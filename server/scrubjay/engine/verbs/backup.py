@@ -71,7 +71,7 @@ class Backup(LongVerb):
     async def _link_store(self) -> dict[str, int]:
         """Link the store's files between two commits; return the number of rows of each table."""
         await self._writer.drain()
-        await self._access.flush(everything=True)
+        await self._access.flush()
         await self._writer.settle()
         store = self._store
         async with store.lock:

@@ -45,7 +45,7 @@ class Exchange(LongVerb):
         draft = f"{path}.{uuid4().hex[:8]}.part"
         async with self._lock:
             await self._writer.drain()
-            await self._access.flush(everything=True)
+            await self._access.flush()
             await self._writer.settle()
             try:
                 async with snapshot(self._store, scope) as records:
