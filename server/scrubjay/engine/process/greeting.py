@@ -32,17 +32,10 @@ class Greeting(NamedTuple):
 
 
 def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
-    """Answer a hello.
+    """Answer a hello with the version of this engine, so that a newer client may replace it.
 
-    Every answer says which version this engine has and how it was started, so that a newer client may
-    replace it.
-
-    Args:
-        hello: the client's hello.
-        me: this engine.
-        ready: True if the engine has finished loading.
-        token: what a client on a loopback port must send; None on a Unix socket, which has permissions.
-        env: the engine's own SCRUBJAY_* variables, for comparison with the client's.
+    `token` is what a client on a loopback port must send; None on a Unix socket, which has permissions. `env`
+    has the engine's own SCRUBJAY_* variables, for comparison with the client's.
     """
     fields = me.fields(ready=ready)
     if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):

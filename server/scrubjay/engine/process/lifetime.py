@@ -88,11 +88,9 @@ class Lifetime:
     ) -> str:
         """Listen until the engine is finished, and return the reason.
 
-        Args:
-            faces: for each kind of hello, the function that serves the client; it returns when the
-                connection ends.
-            background: started as soon as the engine listens; if it raises, the engine finishes and the
-                error is raised here.
+        `faces` has for each kind of hello the function that serves the client until the connection ends.
+        `background` starts as soon as the engine listens; if it raises, the engine finishes and the error is
+        raised here.
         """
         self._loop = asyncio.get_running_loop()
         async with ended_if_it_hangs(self.home.deaths, self.hang_seconds):
