@@ -1,6 +1,6 @@
 """Updates facts from the memories of the assistants that `setup` connected, while the engine runs.
 
-The files are looked at every half minute, read when they have changed, and never written.
+The files are looked at every ten seconds, read when they have changed, and never written.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from scrubjay.models.requests import parse
 
 log = logging.getLogger("scrubjay.engine.background.host_memories")
 
-LOOK_SECONDS = 30.0  # between two checks; a check lists the files, which takes 0.3 ms each
+LOOK_SECONDS = 10.0  # between two checks; a check lists the files, which takes 0.3 ms each
 BATCH = 100  # files that are planned together
 _FIELDS = ("source", "path", "entries", "is_whole")  # of a `KeptMemoryFile`
 
