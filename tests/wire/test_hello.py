@@ -51,7 +51,7 @@ def test_fields_of_a_newer_client_are_ignored():
         ({"pid": "7"}, "pid must be int, and is '7'"),
         ({"pid": True}, "pid must be int, and is True"),
         ({"version": None}, "version must be str, and is None"),
-        ({"scope": 3}, "scope must be a string, and is 3"),
+        ({"scope": 3}, "scope must be str, and is 3"),
         ({"env": {"A": 1}}, "env must map names to strings"),
     ],
 )

@@ -1,6 +1,6 @@
-"""The address of a home's engine: the engine writes it, its clients read it. Standard library only.
+"""The address of a home's engine, and the folder for sockets and shared locks. Standard library only.
 
-`engine.json` is a hint: only the lock shows whether an engine is running. It holds
+`engine.json` is a hint: only the lock shows whether an engine is running. The engine writes into it
 
     {"socket": PATH} or {"address": [HOST, PORT], "token_file": PATH}, and
     {"version": "0.1.0", "protocol": 1, "pid": 5, "auto": true, "started_at": "2026-03-05T12:00:00Z",
@@ -15,6 +15,7 @@ import os
 import socket
 import time
 
+from scrubjay.errors import HomeError
 from scrubjay.home.files import move_aside_nonfile, parse_json, read_regular
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
@@ -70,3 +71,37 @@ def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
 def token_path(home: Home) -> str:
     """Return the path of the file with the token that a loopback port requires."""
     return os.path.join(home.root, "engine.token")
+
+
+def runtime_folder(env: Mapping[str, str]) -> str:
+    """Return the path of this user's runtime folder without touching the disk.
+
+    It must be the same for all engines of a user, so TMPDIR, which each client may set, is ignored.
+    """
+    if runtime := env.get("XDG_RUNTIME_DIR"):
+        return os.path.join(runtime, "scrubjay")
+    if hasattr(os, "getuid"):  # the temporary folder is shared by all users
+        return f"/tmp/scrubjay-{os.getuid()}"
+    local = env.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
+    return os.path.join(local, "Temp", "scrubjay")
+
+
+def make_private_folder(folder: str) -> None:
+    """Create a folder that only this user can enter, or raise if an existing one is unsafe.
+
+    Raises:
+        HomeError: it cannot be created, belongs to another user, or is open to others.
+    """
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        stat = os.lstat(folder)
+    except OSError as error:
+        raise HomeError(
+            f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten "
+            "SCRUBJAY_HOME."
+        ) from error
+    if hasattr(os, "getuid") and (stat.st_uid != os.getuid() or stat.st_mode & 0o170077 != 0o040000):
+        raise HomeError(
+            f"The runtime folder {folder} is open to other users or belongs to one. "
+            "Remove it, or set XDG_RUNTIME_DIR to a folder of your own."
+        )

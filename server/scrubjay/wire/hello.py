@@ -30,6 +30,7 @@ HELLO_LIMIT = 64 * 1024  # bytes; a longer first line is not a hello
 
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 _REQUIRED = {"protocol": int, "version": str, "kind": str, "project_dir": str, "cwd": str, "pid": int}
+_OPTIONAL = {"scope": str, "token": str, "env": dict, "replace": bool, "waited": float}
 
 
 def working_dir() -> str:
@@ -96,23 +97,16 @@ def decode(line: bytes) -> Hello:
         EngineError: the line is not a hello; the message names the wrong field.
     """
     fields = fields_of(line)
-    for name, kind in _REQUIRED.items():
-        value = fields.get(name)
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise _not_a_hello(f"{name} must be {kind.__name__}, and is {value!r}")
-    if fields["kind"] not in KINDS:
-        raise _not_a_hello(f"kind must be one of {', '.join(KINDS)}, and is {fields['kind']!r}")
-    for name in ("scope", "token"):
-        if not isinstance(fields.get(name), (str, type(None))):
-            raise _not_a_hello(f"{name} must be a string, and is {fields[name]!r}")
-    env = fields.get("env", {})
-    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+    kinds = {**_REQUIRED, **{name: kind for name, kind in _OPTIONAL.items() if name in fields}}
+    for name, kind in kinds.items():
+        if type(fields.get(name)) is not kind:
+            raise _not_a_hello(f"{name} must be {kind.__name__}, and is {fields.get(name)!r}")
+    hello = Hello(**{name: fields[name] for name in kinds})
+    if hello.kind not in KINDS:
+        raise _not_a_hello(f"kind must be one of {', '.join(KINDS)}, and is {hello.kind!r}")
+    if not all(isinstance(value, str) for value in hello.env.values()):
         raise _not_a_hello("env must map names to strings")
-    optional = {name: fields[name] for name in ("scope", "token") if name in fields}
-    required = {name: fields[name] for name in _REQUIRED}
-    waited = fields.get("waited")
-    waited = waited if isinstance(waited, float) and 0 < waited < _LONGEST_WAIT else 0.0
-    return Hello(env=env, replace=fields.get("replace") is True, waited=waited, **required, **optional)
+    return hello if 0 <= hello.waited < _LONGEST_WAIT else hello.copy(waited=0.0)
 
 
 def line_of(fields: Mapping[str, Any]) -> bytes:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError
 from scrubjay.home.paths import SOCKET_PATH_LIMIT, Home
-from scrubjay.wire.address import HAS_UNIX_SOCKETS, token_path
-from scrubjay.wire.runtime import make_private_folder, runtime_folder
+from scrubjay.wire.address import HAS_UNIX_SOCKETS, make_private_folder, runtime_folder, token_path
 
 _BACKLOG = 128  # clients that may connect at once; a machine that wakes up with 20 editors open sends 20
 
