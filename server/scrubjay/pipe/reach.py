@@ -6,7 +6,6 @@ engine.
 
 from __future__ import annotations
 
-import enum
 import time
 
 from scrubjay.errors import EngineError
@@ -30,12 +29,6 @@ MAX_FAILED_STARTS = 3
 FAILURE_WINDOW = 60.0  # seconds in which failed starts count
 _KNOCK_SECONDS = 2.0  # how long an engine may take to answer a hello
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.1  # seconds between two tries
-
-
-class _Step(enum.Enum):
-    USE = "the engine accepts us"
-    WAIT = "no engine answers yet"
-    REPLACE = "an older engine can be asked to make room"
 
 
 def reach(
@@ -93,17 +86,22 @@ class _Search:
         """Return a link to the engine, or take the next step; raise EngineError if no step is left."""
         waited = round(time.monotonic() - (self._started if since is None else since), 2)
         link = knock(self._home, self._hello.copy(waited=waited), _KNOCK_SECONDS)
-        step = _judge(link, self._hello, may_replace=self._command is not None)
-        if link is not None and step is _Step.USE:
+        is_older = link is not None and self._may_replace(link)
+        if link is not None and link.refusal is None and not is_older:
             if self._child is not None:
                 Attempts(starting_lock).succeeded()
             return link
         if link is not None:
             link.close()
+            if link.refusal and not is_older and not link.answer.get("retry"):
+                raise EngineError(link.refusal)
         now = time.monotonic()
         if self._command is not None and starting_lock.acquire():
             # While we hold this lock, no other client can start an engine before ours.
-            self._replace_or_start(self._command, step, Attempts(starting_lock), now)
+            if is_older:
+                _ask_to_finish(self._home, self._hello)
+            else:
+                self._start_if_needed(self._command, Attempts(starting_lock), now)
         elif is_held(self._home.engine_lock):
             self._silent_since = self._silent_since or now
         elif self._command is None:
@@ -112,10 +110,14 @@ class _Search:
         self._check_time(now)
         return None
 
-    def _replace_or_start(self, command: list[str], step: _Step, attempts: Attempts, now: float) -> None:
-        if step is _Step.REPLACE:
-            _ask_to_finish(self._home, self._hello)
-        elif self._child is not None and self._child.is_alive():
+    def _may_replace(self, link: Link) -> bool:
+        """Return True if the engine was started by a client and is older than we are."""
+        version = str(link.answer.get("version", ""))
+        is_ours = self._command is not None and bool(link.answer.get("auto"))
+        return is_ours and is_newer(self._hello.version, version)
+
+    def _start_if_needed(self, command: list[str], attempts: Attempts, now: float) -> None:
+        if self._child is not None and self._child.is_alive():
             self._silent_since = None
         elif not is_held(self._home.engine_lock):
             self._child = _start(self._home, command, self._env, attempts, self._child)
@@ -181,24 +183,6 @@ class Attempts:
         first, _, reason = self._lock.read().partition("\n")
         times = [float(word) for word in first.split() if word.isdigit()]
         return [failed_at for failed_at in times if 0 <= now - failed_at < FAILURE_WINDOW], reason
-
-
-def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
-    """Decide how to continue after a knock; raise EngineError for a refusal that waiting cannot change."""
-    if link is None:
-        return _Step.WAIT
-    if (
-        may_replace
-        and link.answer.get("auto")
-        and is_newer(hello.version, str(link.answer.get("version", "")))
-    ):
-        return _Step.REPLACE
-    if link.refusal is None:
-        return _Step.USE
-    if link.answer.get("retry"):
-        return _Step.WAIT
-    link.close()
-    raise EngineError(link.refusal)
 
 
 def _ask_to_finish(home: Home, hello: Hello) -> None:

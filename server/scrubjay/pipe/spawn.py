@@ -70,28 +70,19 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
     Raises:
         EngineError: the command cannot be run, or the system refuses a file or a process.
     """
-    log = engine_log(home)
+    child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}
     try:
-        return _spawn(home, command, env, log)
+        with open(open_log(engine_log(home)), "ab") as log:
+            log_start, log_fd = os.fstat(log.fileno()).st_size, log.fileno()
+            if sys.platform == "win32":  # pragma: no cover
+                pid = _spawn_on_windows(home, command, child_env, log_fd)
+            else:
+                pid = _spawn_on_posix(home, command, child_env, log_fd)
     except OSError as error:
-        sentence = f"The engine cannot be started: {log}: {error.strerror}."
-        if error.filename is None:  # no file, but a process or its pipe was refused
-            sentence = f"The engine cannot be started: the system refused a process: {error.strerror}."
-        raise EngineError(f"{sentence} Free disk space or processes, then try again.") from error
-
-
-def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
-    fd = open_log(log)
-    try:
-        log_start = os.fstat(fd).st_size
-        child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}
-        if sys.platform == "win32":  # pragma: no cover
-            pid = _spawn_on_windows(home, command, child_env, fd)
-        else:
-            pid = _spawn_on_posix(home, command, child_env, fd)
-    finally:
-        os.close(fd)
-    return Spawned(pid, log, log_start)
+        refused = error.filename or "the system refused a process"
+        advice = "Free disk space or processes, then try again."
+        raise EngineError(f"The engine cannot be started: {refused}: {error.strerror}. {advice}") from error
+    return Spawned(pid, engine_log(home), log_start)
 
 
 def _spawn_on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
