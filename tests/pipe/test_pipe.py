@@ -199,8 +199,7 @@ def test_only_the_latest_log_level_and_open_subscriptions_are_replayed():
 def test_an_unanswered_initialize_is_resent_and_not_replayed():
     session = Session()
     first = told(session, 1, id=0, method="initialize")
-    assert session.replay() == []
-    assert session.sort_loss(None).resend == [first]
+    assert session.replay() == [] and session.sort_loss(None).resend == [first]
 
 
 def test_reads_are_repeated_once_and_writes_never():
@@ -283,61 +282,43 @@ class Nowhere:
             self.said.put(b"")
 
 
-@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("secret")])
-def test_an_unexpected_failure_is_an_error_response(trouble):
-    def reach(since):
-        raise trouble
-
-    client = Nowhere(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n')
-    relay.Relay(reach, client, Offer({"handshake": {"answers": {}}})).run()
-    (answer,) = client.heard
-    text = answer["result"]["content"][0]["text"]
-    assert answer["id"] == 1 and "failed inside Scrubjay" in text and "secret" not in text
-    assert isinstance(trouble, ZeroDivisionError) or "No space left on device" in text
-
-
-@pytest.mark.parametrize(
-    ("tool", "says"), [("search_memories", "Call again"), ("add_memory", "may not have")]
-)
-def test_an_engine_without_signs_of_life_is_given_up(monkeypatch, tool, says):
-    monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
-    monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
-    ours, frozen = socket.socketpair()
-    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}\n' % tool.encode()
-    client = Nowhere(asked)
-    link = Link(ours, {"beats": True, "pid": 7}, b"")
-    relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
-    (answer,) = client.heard
-    text = answer["result"]["content"][0]["text"]
-    assert "The engine (pid 7) shows no sign of life" in text and says in text
-    assert frozen.recv(1000) == asked + BEAT
-    frozen.close()
-
-
-@pytest.mark.long
-def test_an_engine_with_signs_of_life_has_no_time_limit(monkeypatch):
-    monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
-    monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
-    ours, busy = socket.socketpair()
-    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n'
-
-    def work():
-        assert busy.recv(len(asked)) == asked
-        for _ in range(20):
-            assert busy.recv(len(BEAT)) == BEAT
-            busy.send(BEAT)
-        busy.send(b'{"jsonrpc":"2.0","id":1,"result":"done"}\n')
-
-    threading.Thread(target=work, daemon=True).start()
-    client = Nowhere(asked)
-    link = Link(ours, {"beats": True, "pid": 7}, b"")
-    relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
-    assert client.heard == [{"jsonrpc": "2.0", "id": 1, "result": "done"}]
-    busy.close()
-
-
 CALL = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}\n'
-NOTHING = Offer({"handshake": {"answers": {}}})
+RESULT = b'{"jsonrpc":"2.0","id":%d,"result":"%s"}\n'
+SEARCH, SECOND = CALL % (1, b"search_memories"), CALL % (2, b"search_memories")
+
+
+def relayed(client: Nowhere, reach) -> None:
+    """Serve a client to its end."""
+    relay.Relay(reach, client, Offer({"handshake": {"answers": {}}})).run()
+
+
+def serve(client: Nowhere, ours: socket.socket, **hello: object) -> None:
+    """Serve a client with the engine at the other end of a socket."""
+    relayed(client, lambda since: Link(ours, {"pid": 7, **hello}, b""))
+
+
+def in_the_background(work) -> None:
+    threading.Thread(target=work, daemon=True).start()
+
+
+def text_of(answer):
+    assert answer["result"]["isError"]
+    return answer["result"]["content"][0]["text"]
+
+
+@pytest.fixture
+def sockets():
+    """Our end of a connection, and the engine's."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """An engine counts as frozen after 0.1 s, so that a test can wait for it."""
+    monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
+    monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -348,56 +329,88 @@ def hurried(monkeypatch):
     monkeypatch.setattr(relay, "_DRAIN_SECONDS", 0.02)
 
 
-def text_of(answer):
-    assert answer["result"]["isError"]
-    return answer["result"]["content"][0]["text"]
+@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("secret")])
+def test_an_unexpected_failure_is_an_error_response(trouble):
+    def reach(since):
+        raise trouble
+
+    client = Nowhere(SEARCH)
+    relayed(client, reach)
+    text = text_of(*client.heard)
+    assert "failed inside Scrubjay" in text and "secret" not in text
+    assert isinstance(trouble, ZeroDivisionError) or "No space left on device" in text
 
 
-def answering_late(theirs, number):
-    """Answer a call after twice the usual time."""
+@pytest.mark.parametrize(
+    ("tool", "says"), [(b"search_memories", "Call again"), (b"add_memory", "may not have")]
+)
+def test_an_engine_without_signs_of_life_is_given_up(impatient, sockets, tool, says):
+    ours, frozen = sockets
+    client = Nowhere(CALL % (1, tool))
+    serve(client, ours, beats=True)
+    text = text_of(*client.heard)
+    assert "The engine (pid 7) shows no sign of life" in text and says in text
+    assert frozen.recv(1000) == CALL % (1, tool) + BEAT
+
+
+@pytest.mark.long
+def test_an_engine_with_signs_of_life_has_no_time_limit(impatient, sockets):
+    ours, busy = sockets
+
+    def work():
+        assert busy.recv(len(SEARCH)) == SEARCH
+        for _ in range(20):
+            assert busy.recv(len(BEAT)) == BEAT
+            busy.send(BEAT)
+        busy.send(RESULT % (1, b"done"))
+
+    in_the_background(work)
+    client = Nowhere(SEARCH)
+    serve(client, ours, beats=True)
+    assert [answer["result"] for answer in client.heard] == ["done"]
+
+
+def answering_late(theirs):
+    """Answer the first call after twice the usual time."""
 
     def work():
         with contextlib.suppress(OSError):  # the client may have left
             assert theirs.recv(1000)
             threading.Event().wait(0.6)
-            theirs.send(b'{"jsonrpc":"2.0","id":%d,"result":"done"}\n' % number)
+            theirs.send(RESULT % (1, b"done"))
 
-    threading.Thread(target=work, daemon=True).start()
+    in_the_background(work)
 
 
 @pytest.mark.parametrize(("ready", "answered"), [(False, True), (True, False)])
-def test_the_first_call_waits_longer_only_for_an_engine_that_loads(hurried, ready, answered):
-    ours, theirs = socket.socketpair()
-    answering_late(theirs, 1)
-    client = Nowhere(CALL % (1, b"search_memories"))
-    link = Link(ours, {"ready": ready, "pid": 7}, b"")
-    relay.Relay(lambda since: link, client, NOTHING).run()
+def test_the_first_call_waits_longer_only_for_an_engine_that_loads(hurried, sockets, ready, answered):
+    ours, theirs = sockets
+    answering_late(theirs)
+    client = Nowhere(SEARCH)
+    serve(client, ours, ready=ready)
     assert (client.heard[0]["result"] == "done") is answered
-    theirs.close()
 
 
 @pytest.mark.parametrize("tool", [b"search_memories", b"add_memory", b"add_document"])
-def test_a_call_that_no_engine_accepts_is_answered_in_time_and_never_sent_later(hurried, tool):
-    ours, theirs = socket.socketpair()
+def test_a_call_that_no_engine_accepts_is_answered_in_time_and_never_sent_later(hurried, sockets, tool):
+    ours, theirs = sockets
     client = Nowhere(CALL % (1, tool))
     client.wanted, began, told = 2, time.monotonic(), []
 
     def reach(since):
         told.append(since)
         assert client.answered.wait(20)
-        client.said.put(CALL % (2, b"search_memories"))
+        client.said.put(SECOND)
         return Link(ours, {"pid": 7}, b"")
 
     def work():
-        assert theirs.recv(1000) == CALL % (2, b"search_memories")
-        theirs.send(b'{"jsonrpc":"2.0","id":2,"result":"done"}\n')
+        assert theirs.recv(1000) == SECOND
+        theirs.send(RESULT % (2, b"done"))
 
-    threading.Thread(target=work, daemon=True).start()
-    relay.Relay(reach, client, NOTHING).run()
+    in_the_background(work)
+    relayed(client, reach)
     assert text_of(client.heard[0]) == (session.LATE if tool == b"search_memories" else session.UNWRITTEN)
-    assert client.heard[1:] == [{"jsonrpc": "2.0", "id": 2, "result": "done"}]
-    assert began <= told[0] < began + 0.3
-    theirs.close()
+    assert client.heard[1]["result"] == "done" and began <= told[0] < began + 0.3
 
 
 def test_the_waiting_times_of_a_call_add_up_across_engines_that_die(hurried):
@@ -409,40 +422,41 @@ def test_the_waiting_times_of_a_call_add_up_across_engines_that_die(hurried):
             dead.wait(20)  # there is no other engine
             raise EngineError("No engine.")
         ours, theirs = socket.socketpair()
-        threading.Thread(target=lambda: (theirs.recv(1000), theirs.close()), daemon=True).start()
+        in_the_background(lambda: (theirs.recv(1000), theirs.close()))
         return Link(ours, {"pid": 7}, b"")
 
-    client = Nowhere(CALL % (1, b"search_memories"))
-    relay.Relay(reach, client, NOTHING).run()
+    client = Nowhere(SEARCH)
+    relayed(client, reach)
     dead.set()
     assert text_of(*client.heard) == session.LATE
     assert waits[0] <= waits[1] < waits[0] + 0.3  # the second engine is told how long the call has waited
 
 
-def test_a_write_pending_in_a_busy_engine_is_not_reported_as_stored_and_its_late_answer_is_dropped(hurried):
-    ours, busy = socket.socketpair()
+def test_a_write_pending_in_a_busy_engine_is_not_reported_as_stored_and_its_late_answer_is_dropped(
+    hurried, sockets
+):
+    ours, busy = sockets
     client = Nowhere(CALL % (1, b"add_memory"))
     client.wanted = 2
 
     def work():
         assert busy.recv(1000) == CALL % (1, b"add_memory")
         assert client.answered.wait(20)
-        client.said.put(CALL % (2, b"search_memories"))
-        busy.send(b'{"jsonrpc":"2.0","id":1,"result":"kept"}\n')
-        assert busy.recv(1000) == CALL % (2, b"search_memories")
-        busy.send(b'{"jsonrpc":"2.0","id":2,"result":"done"}\n')
+        client.said.put(SECOND)
+        busy.send(RESULT % (1, b"kept"))
+        assert busy.recv(1000) == SECOND
+        busy.send(RESULT % (2, b"done"))
 
-    threading.Thread(target=work, daemon=True).start()
-    relay.Relay(lambda since: Link(ours, {"pid": 7}, b""), client, NOTHING).run()
+    in_the_background(work)
+    serve(client, ours)
     assert text_of(client.heard[0]) == session.UNCONFIRMED
-    assert client.heard[1:] == [{"jsonrpc": "2.0", "id": 2, "result": "done"}]
-    busy.close()
+    assert [(answer["id"], answer["result"]) for answer in client.heard[1:]] == [(2, "done")]
 
 
 def test_an_engine_that_dies_while_writing_its_last_answer_is_noticed():
     pairs = [socket.socketpair(), socket.socketpair()]
     held, ended, links = threading.Event(), threading.Event(), iter(pairs)
-    client = Nowhere(CALL % (1, b"search_memories"))
+    client = Nowhere(SEARCH)
     client.wanted, write = 2, client.write
 
     def slow(line):
@@ -461,35 +475,34 @@ def test_an_engine_that_dies_while_writing_its_last_answer_is_noticed():
 
     def work():
         (_, dies), (_, lives) = pairs
-        assert dies.recv(1000) == CALL % (1, b"search_memories")
-        dies.send(b'{"jsonrpc":"2.0","id":1,"result":"first"}\n')
+        assert dies.recv(1000) == SEARCH
+        dies.send(RESULT % (1, b"first"))
         assert held.wait(20)
         dies.close()
-        client.said.put(CALL % (2, b"search_memories"))
-        assert lives.recv(1000) == CALL % (2, b"search_memories")
-        lives.send(b'{"jsonrpc":"2.0","id":2,"result":"second"}\n')
+        client.said.put(SECOND)
+        assert lives.recv(1000) == SECOND
+        lives.send(RESULT % (2, b"second"))
 
     client.write = slow
-    threading.Thread(target=work, daemon=True).start()
-    relay.Relay(lambda since: Observed(next(links)[0], {"beats": True, "pid": 7}, b""), client, NOTHING).run()
+    in_the_background(work)
+    relayed(client, lambda since: Observed(next(links)[0], {"beats": True, "pid": 7}, b""))
     assert [answer["result"] for answer in client.heard] == ["first", "second"]
     pairs[1][1].close()
 
 
-def test_indexing_a_folder_has_no_time_limit(hurried):
-    ours, busy = socket.socketpair()
-    client = Nowhere(CALL % (1, b"add_document"), CALL % (2, b"search_memories"))
+def test_indexing_a_folder_has_no_time_limit(hurried, sockets):
+    ours, busy = sockets
+    client = Nowhere(CALL % (1, b"add_document"), SECOND)
     client.wanted = 2
 
     def work():
         assert client.answered.wait(20)  # the search is given up
-        busy.send(b'{"jsonrpc":"2.0","id":1,"result":"indexed"}\n')
+        busy.send(RESULT % (1, b"indexed"))
 
-    threading.Thread(target=work, daemon=True).start()
-    relay.Relay(lambda since: Link(ours, {"pid": 7}, b""), client, NOTHING).run()
+    in_the_background(work)
+    serve(client, ours)
     assert [answer["id"] for answer in client.heard] == [2, 1]
     assert client.heard[1]["result"] == "indexed"
-    busy.close()
 
 
 def test_the_time_limit_of_a_call_starts_when_its_turn_comes():
@@ -505,13 +518,13 @@ def test_the_time_limit_of_a_call_starts_when_its_turn_comes():
 
 
 @pytest.fixture
-def engine_of_the_command_line(monkeypatch):
+def engine_of_the_command_line(monkeypatch, sockets):
     """A client, and the socket of an engine that answers nothing by itself."""
     monkeypatch.setattr(client_module, "CALL_SECONDS", 0.3)
     monkeypatch.setattr(client_module, "STALL_SECONDS", 0.2)
     monkeypatch.setattr(client_module, "_LOOK_SECONDS", 0.05)
-    ours, theirs = socket.socketpair()
-    with EngineClient(Link(ours, {"beats": True, "pid": 7}, b"")) as engine, theirs:
+    ours, theirs = sockets
+    with EngineClient(Link(ours, {"beats": True, "pid": 7}, b"")) as engine:
         yield engine, theirs
 
 
@@ -527,22 +540,22 @@ def living(theirs, until):
                     theirs.send(BEAT)
             theirs.send(b'{"id":1,"result":5}\n')
 
-    threading.Thread(target=live, daemon=True).start()
+    in_the_background(live)
 
 
 def test_a_command_learns_in_time_that_the_engine_is_busy(engine_of_the_command_line):
     engine, theirs = engine_of_the_command_line
     living(theirs, b"never")
-    with pytest.raises(
-        EngineError, match=r"busy: no answer within 0.3 seconds. add may or may not have been done"
-    ):
+    sentence = "busy: no answer within 0.3 seconds. add may or may not have been done"
+    with pytest.raises(EngineError, match=sentence):
         engine.call("add", {})
 
 
-def test_the_first_command_waits_longer_for_an_engine_that_loads(engine_of_the_command_line):
-    ours, theirs = socket.socketpair()
-    answering_late(theirs, 1)
-    with EngineClient(Link(ours, {"ready": False, "pid": 7}, b"")) as engine, theirs:
+def test_the_first_command_waits_longer_for_an_engine_that_loads(monkeypatch, sockets):
+    monkeypatch.setattr(client_module, "CALL_SECONDS", 0.3)
+    ours, theirs = sockets
+    answering_late(theirs)
+    with EngineClient(Link(ours, {"ready": False, "pid": 7}, b"")) as engine:
         assert engine.call("list", {}) == "done"
 
 
@@ -592,11 +605,8 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     leaky = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(leaky, True)
     try:
-        child = spawn(
-            home,
-            [sys.executable, str(script)],
-            {"PATH": "/bin", "HOME": "/root", "SECRET": "1", "SCRUBJAY_X": "1"},
-        )
+        env = {"PATH": "/bin", "HOME": "/root", "SECRET": "1", "SCRUBJAY_X": "1"}
+        child = spawn(home, [sys.executable, str(script)], env)
     finally:
         os.close(leaky)
     end = time.monotonic() + 10
@@ -605,11 +615,8 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     facts = json.loads((tmp_path / "h" / "facts").read_text())
     assert set(facts["fds"]) <= {0, 1, 2}
     assert facts["cwd"] == home.root and facts["mask"] == 0o077
-    assert (
-        facts["pid"] == child.pid
-        and facts["sid"] not in (child.pid, os.getsid(0))
-        and facts["ppid"] != os.getpid()
-    )
+    assert facts["pid"] == child.pid and facts["ppid"] != os.getpid()
+    assert facts["sid"] not in (child.pid, os.getsid(0))
     assert facts["env"]["SCRUBJAY_HOME"] == home.root and facts["env"]["PATH"] == "/bin"
     assert "SECRET" not in facts["env"] and "SCRUBJAY_X" not in facts["env"]
     assert child.last_words() == "last message"
@@ -618,40 +625,35 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_a_command_that_cannot_run_is_reported_at_once(tmp_path):
     home = open_home(str(tmp_path / "h"))
-    with pytest.raises(
-        EngineError, match=r"/nowhere/python: No such file or directory\. Install scrubjay again"
-    ):
+    sentence = "/nowhere/python: No such file or directory. Install scrubjay again"
+    with pytest.raises(EngineError, match=sentence):
         spawn(home, ["/nowhere/python", "serve"], {})
+
+
+def loaded_by(imports: str, *options: str) -> set[str]:
+    """The modules that another Python has loaded after these imports."""
+    package = os.path.dirname(os.path.dirname(scrubjay.__file__))
+    code = f"import sys; sys.path.insert(0, {package!r}); import {imports}; print(*sys.modules)"
+    command = [sys.executable, *options, "-c", code]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
     """Found by the demo: a helper's import loaded LanceDB, and tools/list waited two seconds for it."""
-    faces = (
+    modules = loaded_by(
         "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, "
         "scrubjay.home.settings, scrubjay.mcp_server.face"
-    )
-    code = f"import sys, {faces}; print(*sys.modules)"
-    modules = set(
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
     )
     assert not {"lancedb", "pyarrow", "numpy", "tokenizers"} & modules
 
 
 def test_a_pipe_imports_nothing_slow():
-    package = os.path.dirname(os.path.dirname(scrubjay.__file__))
-    code = f"import sys; sys.path.insert(0, {package!r}); import scrubjay.pipe.stdio; print(*sys.modules)"
-    modules = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
-    heavy = set(
-        "asyncio argparse pathlib subprocess logging tempfile hashlib ssl inspect dataclasses datetime".split()
-    )
-    assert not heavy & set(modules)
-    rooms = {".".join(name.split(".")[:2]) for name in modules if name.startswith("scrubjay.")}
-    assert rooms == {f"scrubjay.{name}" for name in ("errors", "home", "pipe", "wire")}
-    assert {name for name in modules if name.startswith("scrubjay.home.")} == {
+    modules = loaded_by("scrubjay.pipe.stdio", "-S")
+    heavy = "asyncio argparse pathlib subprocess logging tempfile hashlib ssl inspect dataclasses datetime"
+    assert not set(heavy.split()) & modules
+    ours = [name for name in modules if name.startswith("scrubjay.")]
+    assert {name.split(".")[1] for name in ours} == {"errors", "home", "pipe", "wire"}
+    assert {name for name in ours if name.startswith("scrubjay.home.")} == {
         "scrubjay.home.files",
         "scrubjay.home.paths",
     }
