@@ -206,7 +206,6 @@ async def test_a_lone_surrogate_is_replaced_and_the_rest_is_kept(engine: Engine,
 @pytest.mark.parametrize(
     "odd",
     [
-        {"id": HALF},
         {"id": 1.5, "params": {}},
         {"id": 1, "jsonrpc": "1.0"},
         {"id": 1, "params": [1]},
@@ -236,24 +235,35 @@ async def test_a_client_with_many_calls_does_not_delay_another(engine: Engine, p
         assert {(await greedy.hear())["id"] for _ in range(400)} == set(range(1, 401))
 
 
-async def test_a_call_to_a_slowly_loading_engine_is_answered_with_a_notice(
-    home: Home, clock: Callable[[], datetime]
-):
+@contextlib.asynccontextmanager
+async def loading(home: Home, clock: Callable[[], datetime], **limits: float) -> AsyncIterator[Any]:
+    """An engine that is loading, and a function that lets it go on and waits until it has loaded."""
     go = threading.Event()
 
     def open_model(*_: object, **__: object) -> HashingEncoder:
         assert go.wait(PATIENCE)
         return HashingEncoder()
 
-    engine = Engine(home, clock=clock, open_model=open_model, load_seconds=0.05)
-    loading = asyncio.create_task(engine.load())
-    set_caller(Caller(scope=SCOPE))
-    refused = await call(engine, "add_memory", {"content": "The zebra is called Marty."})
-    assert refused["isError"] and "still starting after 0.05 s" in refused["content"][0]["text"]
-    go.set()
-    await loading
-    assert not (await call(engine, "add_memory", {"content": "The zebra is called Marty."}))["isError"]
+    engine = Engine(home, clock=clock, open_model=open_model, **limits)
+    load = asyncio.create_task(engine.load())
+
+    async def finish() -> None:
+        go.set()
+        await load
+
+    yield engine, finish
     await engine.close()
+
+
+async def test_a_call_to_a_slowly_loading_engine_is_answered_with_a_notice(
+    home: Home, clock: Callable[[], datetime]
+):
+    async with loading(home, clock, load_seconds=0.05) as (engine, finish):
+        set_caller(Caller(scope=SCOPE))
+        refused = await call(engine, "add_memory", {"content": "The zebra is called Marty."})
+        assert refused["isError"] and "still starting after 0.05 s" in refused["content"][0]["text"]
+        await finish()
+        assert not (await call(engine, "add_memory", {"content": "The zebra is called Marty."}))["isError"]
 
 
 async def test_a_failure_of_the_sdks_server_ends_the_connection(engine: Engine, project: Path):
@@ -299,29 +309,19 @@ async def test_a_cancelled_call_is_never_answered_and_the_next_one_is(
 async def test_a_client_that_asks_for_progress_gets_it_during_a_long_call(
     home: Home, clock: Callable[[], datetime], project: Path
 ):
-    go = threading.Event()
-
-    def open_model(*_: object, **__: object) -> HashingEncoder:
-        assert go.wait(PATIENCE)
-        return HashingEncoder()
-
     (project / "docs").mkdir()
     for number in range(3):
         (project / "docs" / f"{number}.md").write_text(f"# Zebras\n\nZebra {number} eats grass.\n")
     arguments = {"name": "add_document", "arguments": {"path": "docs"}, "_meta": {"progressToken": "t"}}
-    engine = Engine(home, clock=clock, open_model=open_model)
-    loading = asyncio.create_task(engine.load())
     heard: list[dict[str, Any]] = []
-    async with talk(engine, project, never) as client:
+    async with loading(home, clock) as (engine, finish), talk(engine, project, never) as client:
         client.say(OPEN)
         await client.hear()
         client.say(request("tools/call", arguments))
         while "id" not in (said := await client.hear()):
             heard.append(said["params"])
-            go.set()
+            await finish()
         assert said["result"]["structuredContent"]["ingested"]["added"] == 3
-    await loading
-    await engine.close()
     steps = [each["progress"] for each in heard]
     assert steps[0] == 0.5 and steps[-1] == heard[-1]["total"] == 3 and steps == sorted(set(steps))
     assert {each["progressToken"] for each in heard} == {"t"}

@@ -71,10 +71,6 @@ class _Client:
         """Answer a line, or pass it to the SDK; return the task of its tool call, or None."""
         message = Message(well_formed(line))
         parts, key = message.parts, message.parts.key
-        if message.line is not line and message.is_request and parts.id != glance(line).id:
-            error = _error_line(glance(line).id, "The id of this request is not a string.")
-            await self._connection.write_line(error)
-            return None
         answer = self._offer.answer(message)
         if answer is not None:
             await self._connection.write_line(answer)
@@ -107,20 +103,14 @@ class _Client:
             self._connection.end(key)
 
 
-def _error_line(request_id: object, reason: str) -> bytes:
-    error = {"code": -32600, "message": f"{reason} Send it in another form."}
-    return line_of({"jsonrpc": "2.0", "id": request_id, "error": error})
-
-
 def _tool_call(message: Message, offer: Offer) -> PlainRequest | None:
     """Return the request if it calls one of our tools in the usual form, else None."""
     request = offer.parse(message) if message.is_call else None
     if request is None or not request.params.keys() <= {"name", "arguments"}:
         return None
     name, arguments = request.params.get("name"), request.params.get("arguments")
-    return (
-        request if isinstance(name, str) and name in BY_NAME and isinstance(arguments, dict | None) else None
-    )
+    is_usual = isinstance(name, str) and name in BY_NAME and isinstance(arguments, dict | None)
+    return request if is_usual else None
 
 
 async def _answer(
@@ -210,5 +200,6 @@ class _Sdk:
             if isinstance(message, JSONRPCRequest) or parts.method is None or parts.key is None:
                 yield text
             else:
-                error = _error_line(parts.id, "This line is not a JSON-RPC 2.0 request.")
-                await self._connection.write_line(error)
+                reason = "This line is not a JSON-RPC 2.0 request. Send it in another form."
+                error = {"code": -32600, "message": reason}
+                await self._connection.write_line(line_of({"jsonrpc": "2.0", "id": parts.id, "error": error}))

@@ -22,23 +22,20 @@ _URI = re.compile(
 )
 _PROFILE = re.compile(r"^scrubjay://profile(?:/([^/?#&\s]{1,600}))?$")  # an encoded letter has up to 12
 _TITLE = "The lasting and the newest facts of a project"
-_TEMPLATES = (  # kind, last part of the address, title
-    ("memory", "id", "A saved fact"),
-    ("turn", "id", "One recorded turn, word for word"),
-    ("document", "id", "The whole text of a document"),
-    ("profile", "scope", _TITLE),
+_TEMPLATES = (  # kind, address, title
+    ("memory", "scrubjay://memory/{id}", "A saved fact"),
+    ("turn", "scrubjay://turn/{id}", "One recorded turn, word for word"),
+    ("document", "scrubjay://document/{id}", "The whole text of a document"),
+    ("profile", "scrubjay://profile/{scope}", _TITLE),
 )
 _TEXT = "text/plain"
 
 
 def templates() -> list[ResourceTemplate]:
     """Return the templates of the addresses that can be read."""
-    addresses = (
-        (kind, f"scrubjay://{kind}/{{{placeholder}}}", title) for kind, placeholder, title in _TEMPLATES
-    )
     return [
         ResourceTemplate(name=kind, title=title, uri_template=uri, description=title, mime_type=_TEXT)
-        for kind, uri, title in addresses
+        for kind, uri, title in _TEMPLATES
     ]
 
 
