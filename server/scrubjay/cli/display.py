@@ -9,6 +9,7 @@ import sys
 import time
 
 from scrubjay.text.answers import DOUBTFUL
+from scrubjay.text.answers import plural as plural  # commands import it from here
 from scrubjay.text.foreign import visible, visible_json
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 WIDTH = 30  # characters of the progress bar
+TEXT_WIDTH, PIPED_WIDTH = 110, 200  # the most characters of a line of text, and of a list in a pipe
 NARROW = 80  # on a terminal with fewer columns, lists leave out the time and the project
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
 LEAST_SECONDS = 1.0  # of work before the remaining time is estimated
@@ -34,15 +36,6 @@ def size(count: float) -> str:
             break
         count /= 1000
     return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
-
-
-def plural(count: int, noun: str, many: str | None = None) -> str:
-    """Return a number with its noun.
-
-    >>> plural(1, "turn"), plural(2, "turn"), plural(1200, "memory", "memories")
-    ('1 turn', '2 turns', '1,200 memories')
-    """
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def contents(counts: Mapping[str, int]) -> str:
@@ -67,14 +60,18 @@ def redaction_notice(secrets: int) -> list[str]:
     return [f"{plural(secrets, 'secret')} in the text {verb} stored."] if secrets else []
 
 
-def line_width(max_width: int | None = 110) -> int | None:
-    """Return how many characters a terminal's line has, at most `max_width`, or None without a terminal."""
+def list_width() -> int:
+    """Return the characters of a line of a list: those of the terminal, or PIPED_WIDTH without one."""
     if not sys.stdout.isatty():
-        return None
+        return PIPED_WIDTH
     from shutil import get_terminal_size  # takes 3 ms, only needed here
 
-    width = get_terminal_size().columns
-    return min(width, max_width) if max_width else width
+    return get_terminal_size().columns
+
+
+def text_width() -> int | None:
+    """Return how many characters a line of a text has on a terminal; None, unlimited, without a terminal."""
+    return min(list_width(), TEXT_WIDTH) if sys.stdout.isatty() else None
 
 
 def span(seconds: float) -> str:

@@ -22,17 +22,19 @@ from scrubjay.cli.command import (
 )
 from scrubjay.cli.display import (
     NARROW,
+    PIPED_WIDTH,
     cell,
     degraded_note,
     first_line,
-    line_width,
+    list_width,
     local,
     plural,
     print_answer,
     summary_line,
+    text_width,
     wrap_text,
 )
-from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
+from scrubjay.cli.sessions import session_lines, whole_session
 from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
@@ -69,10 +71,9 @@ def list_(place: Place, options: argparse.Namespace) -> None:
         params = drop_none(last=options.last, scope=scope, kinds=kinds, session=options.session)
         params |= drop_none(branch=options.branch)
         hits = engine.call("list", params)
-    width = line_width(max_width=None) or PIPED_WIDTH
     hint = "" if scope == EVERY_SCOPE else " `scrubjay list --all` lists every project."
     no_hits = f"Nothing is recorded {within(scope)} yet.{hint}"
-    print_answer(hits, _rows(hits, width) if hits else [no_hits], as_json=options.json)
+    print_answer(hits, _rows(hits, list_width()) if hits else [no_hits], as_json=options.json)
 
 
 def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
@@ -154,12 +155,12 @@ def search(place: Place, options: argparse.Namespace) -> int:
         answer = engine.call("search", params)
         folder_scope = None if answer["results"] else current_scope(engine)
     if folder_scope is None:
-        lines = lines_of(answer, line_width())
+        lines = lines_of(answer, text_width())
     else:
         searched = search_scopes(params.get("scope"), folder_scope)
         documents = DOCUMENTS if answer.get("has_documents") else None
         lines = iter([nothing(searched, answer.get("period"), "--all for every project", documents)])
-    extra_lines = *commit_lines(answer, line_width()), *document_line(answer, place.path("."))
+    extra_lines = *commit_lines(answer, text_width()), *document_line(answer, place.path("."))
     print_answer(answer, chain(degraded_note(answer), lines, extra_lines), as_json=options.json)
     return 0 if answer["results"] or extra_lines else 1
 
@@ -173,7 +174,7 @@ def why(place: Place, options: argparse.Namespace) -> None:
     """Show the turns, facts and commits that shaped a file, newest first."""
     with call_engine(place) as engine:
         answer = engine.call("why", {"place": options.place, "last": options.last})
-    print_answer(answer, _why_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
+    print_answer(answer, _why_lines(answer, list_width()), as_json=options.json)
 
 
 def _why_lines(answer: Mapping[str, Any], width: int) -> Iterator[str]:
@@ -210,7 +211,7 @@ def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
     with call_engine(place) as engine:
         answer = engine.call("profile", drop_none(scope=options.scope, max_tokens=options.max_tokens))
-    print_answer(answer, _profile_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
+    print_answer(answer, _profile_lines(answer, list_width()), as_json=options.json)
 
 
 def _profile_lines(answer: dict[str, Any], width: int) -> Iterator[str]:

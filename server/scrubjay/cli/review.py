@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, refuse_below_one, value
-from scrubjay.cli.display import cell, first_line, line_width, local, plural, print_answer
+from scrubjay.cli.display import cell, first_line, list_width, local, plural, print_answer
 from scrubjay.home import given as given_log
 from scrubjay.home.scopes import display_name
 from scrubjay.text.short_ids import short_id, short_session
-
-PIPED_WIDTH = 200  # characters of a line outside a terminal
 
 
 @command(
@@ -32,7 +30,7 @@ def review(place: Place, options: argparse.Namespace) -> None:
 
 
 def _fact_lines(facts: list[dict[str, Any]], *, undone: bool) -> Iterator[str]:
-    width = line_width(max_width=None) or PIPED_WIDTH
+    width = list_width()
     for fact in facts:
         date = f"{local(fact['date']):%Y-%m-%d %H:%M}"
         head = f"{short_id('memory', fact['id'])}  {date}  {fact.get('turn', '-')}  "

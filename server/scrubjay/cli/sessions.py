@@ -15,7 +15,7 @@ from scrubjay.cli.command import (
     value,
     within,
 )
-from scrubjay.cli.display import NARROW, cell, first_line, line_width, local, plural, print_answer
+from scrubjay.cli.display import NARROW, cell, first_line, list_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
 from scrubjay.text.short_ids import short_id, short_session
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrubjay.pipe.client import EngineClient
-
-PIPED_WIDTH = 200  # characters of a line outside a terminal
 
 
 @command(
@@ -48,8 +46,7 @@ def sessions(place: Place, options: argparse.Namespace) -> None:
             return
         scope = chosen_scope(options) or current_scope(engine)
         answer = engine.call("sessions", {"last": options.last, "scope": scope})
-    width = line_width(max_width=None) or PIPED_WIDTH
-    print_answer(answer, _rows(answer, scope, width), as_json=options.json)
+    print_answer(answer, _rows(answer, scope, list_width()), as_json=options.json)
 
 
 def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:

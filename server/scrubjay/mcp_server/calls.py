@@ -39,6 +39,7 @@ from scrubjay.models.requests import (
 )
 from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
 from scrubjay.reading import content_fields, read_file
+from scrubjay.text.answers import plural
 from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # a call reports nothing for so long, and later sends signs of life so far apart
@@ -333,8 +334,7 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: For
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, roots)
     added = await _write(engine, "document", text, scope, by)
-    count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
-    head = f"Document {added.id}: {added.status}, {count}."
+    head = f"Document {added.id}: {added.status}, {plural(added.chunks, 'chunk')}."
     return Answer(head + _redactions(added.redacted), added.wire())
 
 

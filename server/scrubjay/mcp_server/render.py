@@ -21,7 +21,7 @@ from scrubjay.models.results import (
     MemoryHits,
     Profile,
 )
-from scrubjay.text.answers import DOUBTFUL, may_answer, no_document, nothing
+from scrubjay.text.answers import DOUBTFUL, may_answer, no_document, nothing, plural
 from scrubjay.text.foreign import defused, one_line
 from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
@@ -305,8 +305,8 @@ def document_length(hit: DocumentHit, frame: Frame) -> int:
 
 
 def _chunks_left_out_lines(hits: DocumentHits) -> list[str]:
-    counts = (hits.chunks_left_out, "more chunk{} of these"), (hits.left_out, "more document{}")
-    parts = [f"{count} {noun.format('s' if count > 1 else '')}" for count, noun in counts if count]
+    parts = [f"{plural(hits.chunks_left_out, 'more chunk')} of these"] if hits.chunks_left_out else []
+    parts += [plural(hits.left_out, "more document")] if hits.left_out else []
     return [f"{' and '.join(parts)} did not fit into {hits.tokens.budget} tokens."] if parts else []
 
 
@@ -379,9 +379,11 @@ def forgotten(result: Forgotten, frame: Frame, *, dry_run: bool) -> str:
     if not result.candidates:
         return f"Nothing would be forgotten: {NO_TARGET}"
     blocks = [_hit_block(hit, frame) for hit in result.candidates]
-    count = f"{len(blocks)} {'record' if len(blocks) == 1 else 'records'} would be forgotten; none is yet."
-    advice = "Repeat the call without dry_run to forget all of them, or give the id of one."
-    return "\n".join([f"{count} {advice}", *fenced(*blocks)])
+    head = (
+        f"{plural(len(blocks), 'record')} would be forgotten; none is yet. Repeat the call without dry_run "
+    )
+    head += "to forget all of them, or give the id of one."
+    return "\n".join([head, *fenced(*blocks)])
 
 
 def profile(facts: Profile) -> str:
@@ -397,11 +399,6 @@ def profile(facts: Profile) -> str:
         lines.append(f"## {title}")
         lines += [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{quote(hit.memory or '')}" for hit in hits]
     return "\n".join([head, *fenced(*lines)])
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is 1."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def fenced(*lines: str) -> list[str]:

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from scrubjay.home.scopes import display_name
-from scrubjay.mcp_server.render import Frame, fenced, plural, quote
+from scrubjay.mcp_server.render import Frame, fenced, quote
 from scrubjay.models.records import Turn
+from scrubjay.text.answers import plural
 from scrubjay.text.foreign import one_line
 from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id, short_session

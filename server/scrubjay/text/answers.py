@@ -7,6 +7,15 @@ from scrubjay.home.scopes import USER_SCOPE, display_name
 DOUBTFUL = "Doubtful, perhaps related:"
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> plural(1, "turn"), plural(2_000, "turn")
+    ('1 turn', '2,000 turns')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def named(scopes: tuple[str, ...] | None) -> str:
     """Return the searched scopes as a readable phrase; None means every scope.
 
