@@ -18,8 +18,6 @@ from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 
 MAX_LISTED = 5  # ids that are listed of records that were not imported
-# Copied from records.exchange, which takes a second to import; a test compares them. MAX_HEADER is in bytes.
-FORMAT, MAX_HEADER = "scrubjay-export", 100_000
 
 
 @command(
@@ -89,28 +87,20 @@ def import_(place: Place, options: argparse.Namespace) -> int:
             advice = "An export is imported whole, and keeps its scopes; repeat without it."
             raise InputError(f"--{name.replace('_', '-')} needs --from. {advice}")
     if options.file != "-":
-        return _print_imported(_import(place, place.path(options.file)), as_json=options.json)
+        return _import(place, place.path(options.file), as_json=options.json)
     with _private_file(place) as path:
-        header = sys.stdin.buffer.readline(MAX_HEADER)  # a device may have an endless line
-        if FORMAT.encode() not in header:
-            problem = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
-            raise InputError(f"standard input: {problem}. Nothing was imported.")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(header)
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
-            return _print_imported(_import(place, path), as_json=options.json)
+            return _import(place, path, as_json=options.json)
         except InputError as error:
             raise InputError(str(error).replace(path, "standard input")) from error
 
 
-def _import(place: Place, path: str) -> dict[str, Any]:
+def _import(place: Place, path: str, *, as_json: bool) -> int:
     if not os.path.isfile(path):
         raise InputError(f"{path} is not a file. Give the path of an export, or `-` for standard input.")
-    return _call(place, "import", "importing", path=path)
-
-
-def _print_imported(counts: dict[str, Any], *, as_json: bool) -> int:
+    counts = _call(place, "import", "importing", path=path)
     print_answer(counts, _imported_lines(counts), as_json=as_json)
     return 1 if counts["different"] else 0
 

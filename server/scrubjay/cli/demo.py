@@ -17,6 +17,7 @@ import time
 import tomllib
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
 T = TypeVar("T")
-PATIENCE_S = 120.0  # for the engine of a busy machine to start
-TRIES = 4
+TRIES = 4  # of each step; a busy machine may refuse some
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 _SCRIPT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -92,14 +92,10 @@ def _record(env: Mapping[str, str], project: str) -> None:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
-            seconds[event].append(_run_hook(event, ids | text, env, project))
+            run = partial(run_hook, event, ids | text, env, project, hook_command("claude-code"))
+            seconds[event].append(_repeat(run))  # a hook never records a turn twice
     medians = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   Median time of a whole hook process: {', '.join(medians)}.")
-
-
-def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
-    """Run a hook, again if the machine is busy, and return its seconds; it never records a turn twice."""
-    return _repeat(lambda: run_hook(event, payload, env, project, hook_command("claude-code")))
 
 
 def _repeat(work: Callable[[], T]) -> T:
@@ -148,24 +144,14 @@ def innermost(error: Exception) -> str:
 
 
 async def _search(client: Client, question: str) -> dict[str, Any]:
-    """Ask one question; repeat it while a busy engine refuses, because a search changes nothing."""
-    import asyncio
-
-    from mcp import MCPError
-
+    """Ask one question; repeat it if a busy engine refuses, because a search changes nothing."""
     options = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            result = await client.call_tool("search_memories", {"query": question, **options})
-            if not result.is_error and result.structured_content:
-                return dict(result.structured_content)
-            refusal = " ".join(getattr(block, "text", "") for block in result.content)
-        except MCPError as error:
-            refusal = str(error)
-        if time.monotonic() > deadline:
-            raise EngineError(f"search_memories refused: {refusal}")
-        await asyncio.sleep(1)
+    for _ in range(TRIES):
+        result = await client.call_tool("search_memories", {"query": question, **options})
+        if not result.is_error and result.structured_content:
+            return dict(result.structured_content)
+    refusal = " ".join(getattr(block, "text", "") for block in result.content)
+    raise EngineError(f"search_memories refused: {refusal}")
 
 
 def _show(answer: dict[str, Any]) -> None:

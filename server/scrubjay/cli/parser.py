@@ -21,43 +21,29 @@ from scrubjay.wire.hello import working_dir
 
 OnAction = Callable[[argparse.Action], object]
 
-FILES = ("file", "folder", "paths", "place", "settings", "token_file")  # arguments that name files
-
-# What other programs call our commands and options.
+# Our commands and options, with what other programs call them.
 SYNONYMS = {
-    "-v": ("--version",),
-    "-V": ("--version",),
-    "--limit": ("--top", "--last"),
-    "--count": ("--top", "--last"),
-    "--project": ("--scope",),
-    "--global": ("--all",),
-    "--after": ("--since",),
-    "--before": ("--until",),
-    "find": ("search",),
-    "recall": ("search",),
-    "query": ("search",),
-    "remember": ("add",),
-    "save": ("add",),
-    "delete": ("forget",),
-    "remove": ("forget",),
-    "rm": ("forget",),
-    "ls": ("list",),
-    "log": ("sessions",),
-    "history": ("sessions",),
-    "install": ("setup",),
-    "init": ("setup",),
-    "ui": ("open",),
-    "web": ("open",),
-    "start": ("serve",),
+    "--version": "-v -V",
+    "--top": "--limit --count",
+    "--last": "--limit --count",
+    "--scope": "--project",
+    "--all": "--global",
+    "--since": "--after",
+    "--until": "--before",
+    "search": "find recall query",
+    "add": "remember save",
+    "forget": "delete remove rm",
+    "list": "ls",
+    "sessions": "log history",
+    "setup": "install init",
+    "open": "ui web",
+    "serve": "start",
 }
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; return 0 if it is done, 1 if refused or with problems, 2 if not understood."""
     names = [*LISTED, "help", "--help", "--version"]
-    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
-            setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
     if arguments[0] == "help":
@@ -73,7 +59,6 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             print(_wrapped_page(page(), _columns()), flush=True)
             return 0
         options = _parse(*arguments)
-        _refuse_other_encodings(options)
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
         show_names_of(Home(place.root))
         if getattr(options, "scope", None) is not None:
@@ -92,20 +77,6 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             return 0
         print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
-
-
-def _refuse_other_encodings(options: argparse.Namespace) -> None:
-    """Refuse words that are not in UTF-8; names of files may have any bytes."""
-    for name, typed in options.typed.items():
-        value = getattr(options, name)
-        for word in value if isinstance(value, list) else [value]:
-            if (
-                isinstance(word, str)
-                and name not in FILES
-                and any("\ud800" <= char <= "\udfff" for char in word)
-            ):
-                advice = "Type it again, or set your terminal to UTF-8."
-                raise InputError(f"{typed} = {word[:80]!r}: has bytes that are not UTF-8. {advice}")
 
 
 def _run(options: argparse.Namespace, place: Place) -> int:
@@ -150,7 +121,7 @@ def _wrapped_page(text: str, width: int) -> str:
 
 def suggest_name(typed: str, names: Collection[str]) -> str:
     """Return a question that suggests a name with a similar meaning or spelling, or ""."""
-    synonyms = [name for name in SYNONYMS.get(typed, ()) if name in names]
+    synonyms = [ours for ours, others in SYNONYMS.items() if typed in others.split() and ours in names]
     return f" Did you mean {synonyms[0]}?" if synonyms else nearest(typed, names)
 
 
