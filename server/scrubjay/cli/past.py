@@ -6,15 +6,14 @@ import argparse
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from scrubjay.cli.command import Place, call_engine, how_to_switch_on
 from scrubjay.cli.display import Progress, plural, print_answer, redaction_notice
-from scrubjay.cli.tally import COUNTS, Tally
 from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
@@ -59,7 +58,7 @@ STORED = frozenset(("added", "updated", "restored"))  # outcomes of a note that 
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns or characters after which the engine is called
 # A session changed within this time may go on; its hook then records its last turn.
 STILL_OPEN = timedelta(hours=1)
-MAX_LISTED = 5  # unreadable files, or programs without data, that are named
+MAX_LISTED = 5  # unreadable files that are named
 BUNDLED = "bundled"
 FOREIGN = (
     "Most of this is not in English, which the bundled model reads: "
@@ -68,8 +67,18 @@ FOREIGN = (
 # The errors of a store that is damaged or has another version; a missing column is a LookupError.
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
 
+# How the engine's outcomes are shown.
+OUTCOMES = {
+    "completed": "completed",
+    "updated": "updated",
+    "known": "already known",
+    "different": "different here",
+    "restored": "restored",
+}
+COUNTS = ("sessions", "turns", "facts", "added", *OUTCOMES, "redacted", "left_out")
+
 # An item for the engine, after the tally that counts the engine's answer about it.
-_Pair = tuple[Tally, dict[str, Any]]
+_Pair = tuple["Tally", dict[str, Any]]
 
 # The engine's methods that import a batch.
 METHODS = {"sessions": "record_sessions", "facts": "import_facts", "memories": "import_memories"}
@@ -86,19 +95,19 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     policy = _policy(place.home)
     importer = _Importer(place, policy, _since(options.since), options.scope)
     with Disk(place.home.spool_tmp) as disk:
-        machine = this_machine(place.env)._replace(projects=_projects(place))
+        projects = (place.cwd, *project_folders(place.home))
+        machine = this_machine(place.env)._replace(projects=tuple(dict.fromkeys(projects)))
         places = [_existing(place.path(options.file))] if options.file else None
         items = importer.find(histories, disk, machine, places)
         hosts = [] if options.file else [name for name in names if name in STORES]
         memories = [memory for host in hosts for memory in memory_files(host, machine)]
         patterns = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
-        label = "reading" if options.dry_run else "importing"
         with ExitStack() as stack:
             needs_engine = not options.dry_run and (
                 items or memories or (patterns and os.path.isdir(place.home.data))
             )
             engine = stack.enter_context(call_engine(place)) if needs_engine else None
-            progress = stack.enter_context(Progress(label))
+            progress = stack.enter_context(Progress("reading" if options.dry_run else "importing"))
             importer.take(items, engine, progress.show)
             importer.take_memories(memories, patterns, engine, machine)
     tallies = sorted(
@@ -115,6 +124,52 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
         report.append(FOREIGN)
     print_answer(answer, report, as_json=options.json)
     return 0
+
+
+@dataclass(eq=False)
+class Tally:
+    """The outcome of importing one project's past from one program."""
+
+    host: str
+    folder: str | None
+    scope: str | None
+    sessions: int = 0
+    turns: int = 0
+    facts: int = 0
+    added: int = 0
+    completed: int = 0
+    updated: int = 0  # facts that got a newer version
+    known: int = 0
+    different: int = 0  # facts that have another content here
+    restored: int = 0  # facts that a host's memory holds again
+    redacted: int = 0
+    left_out: int = 0  # turns that the policy does not record, or that belong to no project
+    why: str | None = None  # the reason, if all turns and facts were left out
+
+    def add(self, outcome: Mapping[str, Any]) -> None:
+        """Add the counts of one session or fact."""
+        self.scope = outcome.get("scope", self.scope)
+        for name in COUNTS:
+            setattr(self, name, getattr(self, name) + outcome.get(name, 0))
+
+    def describe(self, *, dry_run: bool) -> str:
+        """Describe the counts in words."""
+        amounts = [
+            *([f"{plural(self.turns, 'turn')} of {plural(self.sessions, 'session')}"] if self.turns else []),
+            *([plural(self.facts, "fact")] if self.facts else []),
+        ]
+        if self.why:
+            return f"{' and '.join(amounts)} left out: {self.why}"
+        if self.left_out and self.scope:
+            amounts = amounts or ["no turn"]
+            amounts[0] += (
+                f" ({self.left_out:,} more left out: said in a pause or an excluded folder, or too short)"
+            )
+        if dry_run:
+            return " and ".join(amounts)
+        counts = ((getattr(self, name), words) for name, words in OUTCOMES.items())
+        parts = [f"{count:,} {words}" for count, words in counts if count]
+        return f"{' and '.join(amounts)}: {', '.join([f'{self.added:,} imported', *parts])}"
 
 
 class _Importer:
@@ -412,11 +467,6 @@ def _since(typed: str | None) -> datetime | None:
     return resolve("--since", when, datetime.now().astimezone(), end=False)
 
 
-def _projects(place: Place) -> tuple[str, ...]:
-    """Return the folder where the command was typed, and the folders of known projects."""
-    return tuple(dict.fromkeys((place.cwd, *project_folders(place.home))))
-
-
 def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
@@ -432,7 +482,8 @@ def _report_lines(
         summary = tally.describe(dry_run=options.dry_run)
         yield f"{tally.host:<12} {_shorten_home(tally.folder) or 'no project'}: {summary}"
     if not listed:
-        yield f"Nothing to import was found {_search_places(options.file, names)}."
+        places = f"the usual places of {', '.join(names)}"
+        yield f"Nothing to import was found in {options.file or places}."
         if not options.file:
             yield "`scrubjay import --from NAME PATH` searches another file or folder."
     elif len(listed) > 1:
@@ -450,13 +501,6 @@ def _report_lines(
             yield f"  {_shorten_home(path)}: {reason}"
         if len(unreadable) > MAX_LISTED:
             yield f"  and {len(unreadable) - MAX_LISTED:,} more"
-
-
-def _search_places(file: str | None, names: Sequence[str]) -> str:
-    if file:
-        return f"in {file}"
-    others = f" and {plural(len(names) - MAX_LISTED, 'other program')}" if len(names) > MAX_LISTED else ""
-    return f"in the usual places of {', '.join(names[:MAX_LISTED])}{others}"
 
 
 def _shorten_home(path: str | None) -> str:
