@@ -28,10 +28,8 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     page = user.gets("add", "The sparrow proxy listens on port 8081.")
     new = kept(page)
     assert f"add it again with `--updates ID`. Older: {old}: The sparrow proxy listens on port 8080." in page
-    assert (
-        user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old)
-        == f"Saved as {new}, version 2.\n"
-    )
+    page = user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old)
+    assert page == f"Saved as {new}, version 2.\n"
     page = user.gets("search", "sparrow proxy port", "--facts", "--history")
     assert "-1 updates 20" in page and f"{old[:12]}: The sparrow proxy listens on port 8080." in page
     assert old[:12] not in user.gets("list")
@@ -81,14 +79,10 @@ def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):
     asked = user.types("forget", "--query", "heron queue")
     assert (asked.returncode, id in asked.stdout) == (1, True) and "This needs a terminal" in asked.stderr
     assert "Nothing was forgotten." in user.gets("forget", "--query", "heron queue", "--dry-run")
-    assert f"{id}: forgotten: searches no longer find it." in user.gets(
-        "forget", "--query", "heron queue", "--yes", "--reason", "moved"
-    )
+    page = user.gets("forget", "--query", "heron queue", "--yes", "--reason", "moved")
+    assert f"{id}: forgotten: searches no longer find it." in page
     assert "RabbitMQ" not in user.types("search", "heron queue").stdout  # which may find nothing at all
-    assert (
-        "(forgotten on 20" in (page := user.gets("search", "heron queue", "--forgotten"))
-        and ": moved)" in page
-    )
+    assert re.search(r"\(forgotten on 20.*: moved\)", user.gets("search", "heron queue", "--forgotten"))
     assert user.gets("restore", id) == f"{id} is restored: searches find it again.\n"
     assert user.gets("restore", id, id) == f"{id} is not forgotten; nothing changed.\n" * 2
     assert f"{id}: forgotten" in user.gets("forget", "--content", "the heron queue is RabbitMQ.")
@@ -107,18 +101,13 @@ def test_forgetting_an_older_version_says_that_searches_find_the_newer_one(user)
     assert "newer" not in user.gets("forget", old)
 
 
-def test_a_purge_lists_what_it_deletes_and_asks_first(user):
+def test_a_purge_lists_what_it_deletes_asks_first_and_cannot_be_undone(user):
     id = kept(user.gets("add", "The ibis key is 4711-ibis-0815."))
     assert "This needs a terminal" in user.types("forget", id, "--purge").stderr
+    user.gets("forget", id)
     page = user.gets("forget", id, "--purge", "--yes")
     assert "The ibis key" in page and "1 record permanently deleted from the disk." in page
     assert "No memory, turn or document" in user.refused("restore", id)
-
-
-def test_undo_says_of_a_purged_record_that_it_cannot_be_undone(user):
-    id = kept(user.gets("add", "The ibis gate opens at six."))
-    user.gets("forget", id)
-    user.gets("forget", id, "--purge", "--yes")
     assert f"{id} was deleted with --purge, which cannot be undone." in user.refused("undo")
 
 

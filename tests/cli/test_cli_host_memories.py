@@ -39,12 +39,8 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """Return the times and bytes of everything but Scrubjay's own home."""
     found = {}
     for path in (each for each in folder.rglob("*") if "jay" not in each.parts):
-        about = path.stat()
-        found[str(path)] = (
-            about.st_mtime_ns,
-            about.st_ctime_ns,
-            path.read_bytes() if path.is_file() else b"",
-        )
+        about, content = path.stat(), path.read_bytes() if path.is_file() else b""
+        found[str(path)] = (about.st_mtime_ns, about.st_ctime_ns, content)
     return found
 
 
@@ -54,9 +50,8 @@ def imports(user: User) -> dict[str, Any]:
     answer = json.loads(user.gets("import", "--from", "all", "--json"))
     assert snapshot(user.folder) == before and not answer["unreadable"]
     names = ("facts", "added", "updated", "known", "restored")
-    return {name: sum(each[name] for each in answer["projects"]) for name in names} | {
-        "hidden": answer["hidden"]
-    }
+    counts = {name: sum(each[name] for each in answer["projects"]) for name in names}
+    return counts | {"hidden": answer["hidden"]}
 
 
 def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
@@ -83,9 +78,8 @@ def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
     assert imports(past) == {**none, "facts": 0, "hidden": every}
     hidden = [facts for facts in exported(past).values() if facts["version"] == 2]
     assert all("deleted by its host" in fact["forget_reason"] for fact in hidden)
-    assert "deleted by its host (codex)" in past.gets(
-        "show", next(each["id"] for each in hidden if each["source"] == "codex memory")
-    )
+    codex = next(each["id"] for each in hidden if each["source"] == "codex memory")
+    assert "deleted by its host (codex)" in past.gets("show", codex)
 
     for kind in kinds:
         made.write(kind, past.folder, kind.fact.replace("5433", MOVED))

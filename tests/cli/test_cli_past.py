@@ -65,15 +65,16 @@ def replace(path: Path, old: str, new: str) -> None:
         path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
 
 
-def test_a_place_that_does_not_exist_is_refused_by_name(past: User):
-    assert "There is no file or folder" in past.refused("import", "--from", "codex", "/nowhere")
-
-
-def test_the_first_word_of_a_programs_name_suggests_all_that_begin_with_it(past: User):
-    assert "Did you mean claude-ai or claude-code or claude-mem?" in past.refused(
-        "import", "--from", "claude"
-    )
-    assert "Did you mean qwen-code?" in past.refused("setup", "--only", "qwen")
+def turn_lines(
+    session: str, number: int, folder: Path | str, text: str, year: int = 2026
+) -> list[dict[str, object]]:
+    """A turn as Claude Code writes it."""
+    line = {"sessionId": session, "cwd": str(folder), "timestamp": f"{year}-03-04T09:{number:02}:00Z"}
+    asked, answered = {"role": "user", "content": text}, {"role": "assistant", "content": "It is done."}
+    return [
+        {**line, "type": "user", "uuid": f"{session}-{number}", "message": asked},
+        {**line, "type": "assistant", "uuid": f"a-{session}-{number}", "message": answered},
+    ]
 
 
 def test_a_dry_run_counts_and_imports_nothing(past: User):
@@ -108,39 +109,27 @@ def listing(folder: Path) -> dict[str, int]:
 
 
 def test_turns_captured_by_hooks_are_not_imported_again(past: User, tmp_path: Path):
-    past.says("How is the heron deployed?", "By make heron, from the main branch.", session="live", turn=0)
-    said = [
-        {"type": "user", "uuid": "u1", "sessionId": "live", "cwd": str(past.project), "promptId": "live-0"},
-        {"type": "assistant", "uuid": "a1", "sessionId": "live", "cwd": str(past.project)},
-    ]
-    said[0]["message"] = {"role": "user", "content": "How is the heron deployed?"}
-    said[1]["message"] = {"role": "assistant", "content": "By make heron, from the main branch."}
+    past.says("How is the heron deployed?", "It is done.", session="live", turn=0)
+    said = turn_lines("live", 0, past.project, "How is the heron deployed?")
+    said[0]["promptId"] = "live-0"
     path = made.lines(tmp_path / "live.jsonl", *said)
     page = past.gets("import", "--from", "claude-code", str(path))
     assert page == "claude-code  ~/sparrow: 1 turn of 1 session: 0 imported, 1 already known\n"
 
 
 def test_an_import_respects_since_secrets_excluded_folders_and_missing_projects(past: User, tmp_path: Path):
-    def conversation(number: int, folder: str, at: str, text: str) -> None:
-        session = f"kept-{number}"
-        line = {"sessionId": session, "cwd": folder, "timestamp": at}
-        made.lines(
-            tmp_path / f"{session}.jsonl",
-            {**line, "type": "user", "uuid": "u", "message": {"role": "user", "content": text}},
-            {
-                **line,
-                "type": "assistant",
-                "uuid": "a",
-                "message": {"role": "assistant", "content": "It is done."},
-            },
-        )
-
-    conversation(1, str(past.project), "2026-03-02T09:00:00Z", f"Use {TOKEN} for the release.")
-    conversation(2, str(past.project), "2025-03-02T09:00:00Z", "What was said a year before.")
-    conversation(3, str(past.folder), "2026-03-02T09:00:00Z", "Said in the home folder itself.")
     hidden = past.folder / "hidden"
     hidden.mkdir()
-    conversation(4, str(hidden), "2026-03-02T09:00:00Z", "Said where nothing is recorded.")
+    for number, (folder, year, text) in enumerate(
+        (
+            (past.project, 2026, f"Use {TOKEN} for the release."),
+            (past.project, 2025, "What was said a year before."),
+            (past.folder, 2026, "Said in the home folder itself."),
+            (hidden, 2026, "Said where nothing is recorded."),
+        )
+    ):
+        said = turn_lines(f"kept-{number}", 0, folder, text, year)
+        made.lines(tmp_path / f"kept-{number}.jsonl", *said)
     past.gets("exclude", str(hidden))
     page = past.gets("import", "--from", "claude-code", str(tmp_path), "--since", "2026-01-01")
     assert "claude-code  ~/sparrow: 1 turn of 1 session: 1 imported\n" in page
@@ -151,15 +140,6 @@ def test_an_import_respects_since_secrets_excluded_folders_and_missing_projects(
     past.gets("pause")
     assert "Capture is switched off" in past.refused("import", "--from", "all")
     past.gets("resume")
-
-
-def turn_lines(session: str, number: int, folder: Path | str, text: str) -> list[dict[str, object]]:
-    line = {"sessionId": session, "cwd": str(folder), "timestamp": f"2026-03-04T09:{number:02}:00Z"}
-    asked = {"role": "user", "content": text}
-    return [
-        {**line, "type": "user", "uuid": f"{session}-{number}", "message": asked},
-        {**line, "type": "assistant", "uuid": f"a-{session}-{number}", "message": {"content": "It is done."}},
-    ]
 
 
 def test_each_turn_is_judged_by_its_own_folder_and_time(past: User, tmp_path: Path):
@@ -262,6 +242,8 @@ def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pyt
         return capsys.readouterr().err
 
     assert "Did you mean claude-code?" in refused("--from", "claude-cod")
+    assert "Did you mean claude-ai or claude-code or claude-mem?" in refused("--from", "claude")
+    assert "There is no file or folder" in refused("--from", "codex", "/nowhere")
     assert "--from takes all, claude-code," in refused("--from", "nobody")
     assert "name one with --from" in refused("--from", "zed,goose", str(tmp_path))
     assert "--since = 'soonish'" in refused("--from", "all", "--since", "soonish")
@@ -272,13 +254,13 @@ def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pyt
     assert "Nothing to import was found in" in page and "1 file could not be read" in page
 
 
-def test_an_import_without_a_find_names_a_few_of_the_searched_programs(
+def test_an_import_without_a_find_names_the_searched_programs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     env = {"SCRUBJAY_HOME": str(tmp_path / "jay"), "HOME": str(tmp_path)}
     assert run(["import", "--from", "all"], env) == 0
     found, advice = capsys.readouterr().out.splitlines()
-    assert "claude-code, codex" in found and f"and {len(HISTORIES) - 4} other programs" in found
+    assert all(history.host in found for history in HISTORIES)
     assert "--from NAME PATH" in advice
 
 
@@ -286,16 +268,11 @@ def test_an_import_without_a_find_names_a_few_of_the_searched_programs(
 def test_an_import_that_is_killed_at_any_moment_is_completed_by_another(tmp_path: Path):
     user = make_user(tmp_path)
     for session in range(60):
-        about = {"sessionId": f"s{session}", "cwd": f"/w/p{session % 3}"}
         said = []
         for number in range(8):
-            at = {"timestamp": f"2026-03-01T{number:02}:{session % 60:02}:00Z"}
-            ask = {"role": "user", "content": f"What is step {number} of heron {session}?"}
-            reply = {"role": "assistant", "content": f"Step {number} of heron {session} is to build it."}
-            said.append({**about, **at, "type": "user", "promptId": f"{session}-{number}", "message": ask})
-            said.append(
-                {**about, **at, "type": "assistant", "uuid": f"a{session}-{number}", "message": reply}
-            )
+            text = f"What is step {number} of heron {session}?"
+            ask, reply = turn_lines(f"s{session}", number, f"/w/p{session % 3}", text)
+            said += [ask | {"promptId": f"{session}-{number}"}, reply]
         made.lines(user.folder / f".claude/projects/p{session % 3}/s{session}.jsonl", *said)
     command = [*console_command(), "import", "--from", "claude-code"]
     chance = random.Random(5)

@@ -38,9 +38,8 @@ def test_the_doctor_names_what_each_client_lacks(user, monkeypatch):
     servers = {"mcpServers": {"memory": {"command": console_command()[0], "args": ["stdio"]}}}
     (user.folder / ".claude.json").write_text(json.dumps(servers))
     (user.folder / ".cursor").mkdir(exist_ok=True)
-    (user.folder / ".cursor" / "mcp.json").write_text(
-        json.dumps({"mcpServers": {"scrubjay": {"command": "/nowhere/scrubjay"}}})
-    )
+    nowhere = {"mcpServers": {"scrubjay": {"command": "/nowhere/scrubjay"}}}
+    (user.folder / ".cursor" / "mcp.json").write_text(json.dumps(nowhere))
     page = user.types("doctor").stdout
     assert "Claude Code" in page and "lacks the hooks" in page
     monkeypatch.setenv("HOME", str(user.folder))

@@ -17,7 +17,6 @@ from user import PATIENCE, User, newcomer, user
 from scrubjay.cli import notes
 from scrubjay.cli.demo import innermost
 from scrubjay.cli.display import columns
-from scrubjay.cli.table import LISTED
 from scrubjay.hosts.installation import console_command
 from scrubjay.models.records import SUMMARY
 
@@ -72,28 +71,9 @@ def _on_terminal(user: User, *words: str, env: dict[str, str], typed: bytes = b"
 # Help.
 
 
-@pytest.mark.parametrize("listed", LISTED.values(), ids=lambda listed: listed.name)
-def test_the_table_says_of_each_command_what_its_docstring_says(listed):
-    command = listed.load()
-    assert (command.name, command.summary) == (listed.name, listed.summary)
-
-
 def test_help_explains_a_command(newcomer):
     assert newcomer.gets("help", "search") == newcomer.gets("search", "--help")
     assert newcomer.gets("help") == newcomer.gets("--help")
-
-
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [("search heron --limit 3", "--top"), ("list --limit 3", "--last"), ("list --project x", "--scope")],
-)
-def test_another_programs_option_is_answered_with_our_name_and_the_commands_usage(newcomer, words, near):
-    done = newcomer.types(*words.split())
-    assert done.returncode == 2
-    assert (
-        done.stderr.startswith(f"usage: scrubjay {words.split()[0]}")
-        and f"Did you mean {near}?" in done.stderr
-    )
 
 
 # Searching.
@@ -125,10 +105,6 @@ def test_an_export_into_a_folder_that_does_not_exist_names_the_folder(teller):
     missing = str(teller.project / "missing")
     refused = teller.refused("export", f"{missing}/all.jsonl")
     assert f"There is no folder {missing!r}" in refused
-
-
-def test_undo_says_that_nothing_was_changed(teller):
-    assert "nothing to undo" in teller.refused("undo")
 
 
 # Sessions and lists.
@@ -178,9 +154,7 @@ def test_no_command_prints_a_name_that_only_the_store_knows(teller):
 def test_an_edit_is_a_new_version_and_undo_takes_back_forget_restore_and_edit(teller):
     first = _add(teller, "Staging is at heron.example.org.")
     second = re.findall(r"mem_\w+", teller.gets("edit", first, "Staging is at wren.example.org."))[0]
-    assert "version 2" in teller.refused("edit", first, "x") or "newer version" in teller.refused(
-        "edit", first, "x"
-    )
+    assert "newer version" in teller.refused("edit", first, "x")
     teller.gets("forget", second)
     assert second[:12] not in teller.gets("list")
     assert "restored" in teller.gets("undo")  # the forget
@@ -262,13 +236,9 @@ def test_a_real_bash_completes_commands_options_and_folders(newcomer):
     complete_line scrubjay search --expl
     complete_line scrubjay exclude ne
     """
+    shell = ["bash", "-c", script]
     done = subprocess.run(
-        ["bash", "-c", script],
-        env=newcomer.env,
-        cwd=newcomer.project,
-        capture_output=True,
-        text=True,
-        check=True,
+        shell, env=newcomer.env, cwd=newcomer.project, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["sessions", "--explain", "nest"]
 
@@ -299,15 +269,8 @@ def test_chinese_text_fits_a_narrow_terminal(teller):
         assert max(map(columns, text.splitlines())) <= 60
 
 
-def test_words_that_are_not_utf_8_are_refused_and_names_of_files_may_be_any(user):
+def test_the_name_of_a_file_may_have_bytes_that_are_not_utf_8(user):
     word = os.fsdecode(b"caf\xe9")
-    for words in (
-        ("show", word),
-        ("sessions", word),
-        ("list", "--session", word),
-        ("search", "x", "--branch", word),
-    ):
-        assert "has bytes that are not UTF-8" in user.refused(*words)
     (user.project / word).write_text("The cafe opens at nine.\n")
     assert "1 added" in user.gets("index", word)
 
@@ -319,7 +282,3 @@ def test_a_number_limits_the_list_of_documents_as_it_limits_a_search(user):
     assert len(user.gets("documents", "-n", "2").splitlines()) == 2
     assert len(user.gets("documents", "--last", "1").splitlines()) == 1
     assert "-n = 0: must be" in user.refused("documents", "-n", "0")
-
-
-def test_a_usage_error_names_only_the_arguments_that_are_missing(newcomer):
-    assert newcomer.types("edit").stderr.endswith("the following arguments are required: ID\n")

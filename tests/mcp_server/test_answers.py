@@ -110,14 +110,8 @@ async def test_the_text_begins_with_the_best_hit_and_a_strong_hit_does_not_pull_
 
 
 async def test_a_record_with_the_old_value_comes_after_its_replacement_and_says_so(client: Client):
-    await call(
-        client,
-        "record_turn",
-        session_id="s",
-        user="How long are uploads kept?",
-        assistant="For 48 hours.",
-        ts="2026-02-01T09:00:00Z",
-    )
+    said = {"user": "How long are uploads kept?", "assistant": "For 48 hours."}
+    await call(client, "record_turn", session_id="s", ts="2026-02-01T09:00:00Z", **said)
     await call(client, "add_memory", content="Kept uploads: 48 hours, in the bucket.")
     old, _ = await call(client, "add_memory", content="Uploads are kept for 48 hours.")
     new, _ = await call(client, "add_memory", content="Uploads are kept for 72 hours.", updates=[old["id"]])
@@ -149,15 +143,10 @@ async def test_without_structured_output_no_tool_shows_recalled_text_outside_its
     await call(client, "add_document", content=f"# Marzipan\n\n{said}", title="Marzipan")
     kept, _ = await call(client, "add_memory", content=said)
     await embedded(await engine.core())  # so that all of it is found in each run
+    whole = {"include_full_docs": True, "include_summary": True}
     calls: list[tuple[str, dict[str, Any]]] = [
-        (
-            "search_memories",
-            {"query": "which port has the marzipan gateway?", "search_mode": "hybrid", "top_k": 9},
-        ),
-        (
-            "search_documents",
-            {"query": "marzipan gateway port", "include_full_docs": True, "include_summary": True},
-        ),
+        ("search_memories", {"query": "marzipan gateway port?", "search_mode": "hybrid", "top_k": 9}),
+        ("search_documents", {"query": "marzipan gateway port", **whole}),
         ("add_memory", {"content": "The marzipan gateway listens on port 8081."}),
         ("record_turn", {"session_id": "s", "user": said}),
         ("add_document", {"content": f"{said} Always."}),

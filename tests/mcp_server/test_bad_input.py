@@ -34,60 +34,22 @@ NEEDED: dict[str, dict[str, Any]] = {
 SQL = """'); DROP TABLE turns; -- " ' \\' OR 1=1 /* % _ */ `x` ${y} {z}"""
 MEGABYTE = "x" * 1_000_001
 
+LONG = "x" * (10 * 1024 * 1024 + 1)
+FLAT = [{"a": None}, {"a": {"b": 1}}, {"a": [1]}, {"a": math.nan}, {"a": -math.inf}, {"a": 10**400}]
+KEYS = [{"": 1}, {"k\x00": 1}, {"k\ud800": 1}, {MEGABYTE: 1}, {str(n): 1 for n in range(101)}]
+
 BAD: dict[str, list[Any]] = {  # type of an argument in its schema -> values that are invalid for that type
-    "string": [
-        7,
-        True,
-        1.5,
-        ["x"],
-        {"x": "y"},
-        "",
-        " \n\t",
-        "a\x00b",
-        "a\ud800b",
-        "x" * (10 * 1024 * 1024 + 1),
-    ],
+    "string": [7, True, 1.5, ["x"], {"x": "y"}, "", " \n\t", "a\x00b", "a\ud800b", LONG],
     "integer": ["1", True, 1.5, math.nan, [], -1, 10**12, 10**400],
     "number": ["1", True, math.nan, math.inf, [], -0.001, 10**12, -(10**400)],
     "boolean": ["true", 0, 1, [], {}],
     "array": [
-        "x",
-        1,
-        {"x": 1},
-        [1],
-        [""],
-        [None],
-        [["x"]],
-        ["a\x00b"],
-        ["a\ud800b"],
-        [MEGABYTE],
-        ["x"] * 201,
+        *("x", 1, {"x": 1}, [1], [""], [None], [["x"]]),
+        *(["a\x00b"], ["a\ud800b"], [MEGABYTE], ["x"] * 201),
     ],
-    "object": [
-        *(
-            "x",
-            1,
-            [],
-            {"a": None},
-            {"a": {"b": 1}},
-            {"a": [1]},
-            {"a": math.nan},
-            {"a": -math.inf},
-            {"a": 10**400},
-            {"a": MEGABYTE},
-        ),
-        *(
-            {"": 1},
-            {"k\x00": 1},
-            {"k\ud800": 1},
-            {"a": "\x00"},
-            {"a": ["\ud800"]},
-            {MEGABYTE: 1},
-            {str(n): 1 for n in range(101)},
-        ),
-    ],
+    "object": ["x", 1, [], *FLAT, {"a": MEGABYTE}, {"a": "\x00"}, {"a": ["\ud800"]}, *KEYS],
 }
-FOREIGN = (
+FOREIGN = [
     "pydantic",
     "http",
     "Traceback",
@@ -97,7 +59,7 @@ FOREIGN = (
     "NoneType",
     "str_",
     "^[",
-)
+]
 
 
 async def sentence(engine: Engine, tool: str, **arguments: Any) -> str:
@@ -113,11 +75,8 @@ async def sentence(engine: Engine, tool: str, **arguments: Any) -> str:
 async def nothing_written(engine: Engine) -> bool:
     core = await engine.core()
     counts = [await core.store.count(kind) for kind in (Turn, Memory, Document)]
-    return (
-        counts == [0, 0, 0]
-        and not any(map(core.store.staged, (Turn, Memory, Document)))
-        and spool.pending(engine.home) == []
-    )
+    staged = any(map(core.store.staged, (Turn, Memory, Document)))
+    return counts == [0, 0, 0] and not staged and spool.pending(engine.home) == []
 
 
 def types(request: type[Request]) -> dict[str, str]:
@@ -232,22 +191,12 @@ async def test_an_unknown_id_or_one_of_another_kind_is_refused_and_changes_nothi
     turn, _ = await ask(client, "record_turn", session_id="s-1", user="A zebra.")
     fact, _ = await ask(client, "add_memory", content="A zebra.")
     document, _ = await ask(client, "add_document", content="A zebra.", custom_id="guide")
-    for id in (
-        "s-1",
-        "../../etc/passwd",
-        f"scrubjay://turn/{turn['id']}",
-        "turn_0",
-        "guide",
-        SQL,
-        "*",
-        "%",
-        turn["id"].upper(),
-    ):
+    addresses = [f"scrubjay://turn/{turn['id']}", turn["id"].upper()]
+    for id in ("s-1", "../../etc/passwd", "turn_0", "guide", SQL, "*", "%", *addresses):
         assert (await refusal(client, "forget", id=id)).startswith("There is no record with the id")
     for id in (turn["id"], fact["id"], "/etc/passwd", "doc_0", SQL, "%"):
-        assert (await refusal(client, "search_documents", query="zebra", doc_id=id)).startswith(
-            "There is no document with the id or custom_id"
-        )
+        said = await refusal(client, "search_documents", query="zebra", doc_id=id)
+        assert said.startswith("There is no document with the id or custom_id")
     for id in (document["id"], "guide"):
         assert (await ask(client, "search_documents", query="zebra", doc_id=id))[0]["total"] == 1
     assert (await ask(client, "search_memories", query="zebra", search_mode="hybrid"))[0]["total"] == 3
@@ -255,52 +204,25 @@ async def test_an_unknown_id_or_one_of_another_kind_is_refused_and_changes_nothi
 
 async def test_quotes_and_sql_in_any_text_are_plain_text(client: Client, engine: Engine):
     await ask(client, "record_turn", session_id="other", user="A zebra.")
-    label = "it's"
-    turn, _ = await ask(
-        client,
-        "record_turn",
-        session_id=SQL,
-        user=SQL,
-        assistant=SQL,
-        prompt_id=SQL,
-        tools=[SQL],
-        files=[SQL],
-        metadata={SQL: [SQL]},
-    )
+    names = {"prompt_id": SQL, "tools": [SQL], "files": [SQL], "metadata": {SQL: [SQL]}}
+    turn, _ = await ask(client, "record_turn", session_id=SQL, user=SQL, assistant=SQL, **names)
     spoken, _ = await ask(client, "record_turn", session_id=SQL, text=SQL, role=SQL, summary=SQL)
-    fact, _ = await ask(client, "add_memory", content=SQL, metadata={"session_id": SQL, label: SQL})
-    document, _ = await ask(
-        client, "add_document", content=SQL, title=SQL, custom_id=SQL, metadata={SQL: SQL}
-    )
+    fact, _ = await ask(client, "add_memory", content=SQL, metadata={"session_id": SQL, "it's": SQL})
+    about = {"title": SQL, "custom_id": SQL, "metadata": {SQL: SQL}}
+    document, _ = await ask(client, "add_document", content=SQL, **about)
     assert (await ask(client, "record_turn", session_id=SQL, user=SQL, prompt_id=SQL))[0]["id"] == turn["id"]
     assert (await ask(client, "add_memory", content=SQL))[0]["action"] == "known"
     found, _ = await ask(client, "search_memories", query=SQL, search_mode="hybrid", top_k=20, prev_turns=1)
-    assert {hit["id"] for hit in found["results"] + found["related"]} >= {
-        turn["id"],
-        spoken["id"],
-        fact["id"],
-        document["id"],
-    }
-    assert {
-        hit["id"]
-        for hit in (await ask(client, "search_memories", query="drop table", session_id=SQL, top_k=9))[0][
-            "results"
-        ]
-    } == {*(turn["id"], spoken["id"], fact["id"])}
-    assert (await ask(client, "search_documents", query=SQL, doc_id=SQL))[0]["results"][0][
-        "document_id"
-    ] == document["id"]
+    of_session = {turn["id"], spoken["id"], fact["id"]}
+    assert {hit["id"] for hit in found["results"] + found["related"]} >= of_session | {document["id"]}
+    found, _ = await ask(client, "search_memories", query="drop table", session_id=SQL, top_k=9)
+    assert {hit["id"] for hit in found["results"]} == of_session
+    found, _ = await ask(client, "search_documents", query=SQL, doc_id=SQL)
+    assert found["results"][0]["document_id"] == document["id"]
     core = await engine.core()
     kept = await core.lists.find(turn["id"])
-    assert (kept.session_id, kept.user, kept.assistant, kept.prompt_id, kept.tools, kept.files) == (
-        SQL,
-        SQL,
-        SQL,
-        SQL,
-        (SQL,),
-        (SQL,),
-    )
-    assert (kept.metadata, kept.scope) == ({SQL: [SQL]}, SCOPE)
+    assert (kept.session_id, kept.user, kept.assistant, kept.prompt_id) == (SQL,) * 4
+    assert (kept.tools, kept.files, kept.metadata, kept.scope) == ((SQL,), (SQL,), {SQL: [SQL]}, SCOPE)
     await ask(client, "forget", id=turn["id"], reason=SQL)
     assert (await core.lists.find(turn["id"])).forget_reason == SQL
     await core.store.flush()

@@ -55,10 +55,8 @@ async def test_a_distilled_fact_names_its_turn_which_must_exist(client: Client):
     (hit,) = (hit for hit in detail["results"] if hit["id"] == fact["id"])
     assert (hit["session_id"], hit["turn"]) == ("owls", 0)
     for metadata in ({}, {"turn": "owls/7"}, {"turn": 0}):
-        said = await refusal(
-            client, "add_memory", content="Owls eat mice.", tags=["distilled"], options={"metadata": metadata}
-        )
-        assert "66288832/5" in said
+        fact = {"content": "Owls eat mice.", "tags": ["distilled"], "metadata": metadata}
+        assert "66288832/5" in await refusal(client, "add_memory", options=fact)
 
 
 async def test_a_distilled_fact_replaces_a_distilled_one_and_never_a_persons(client: Client):
@@ -68,10 +66,8 @@ async def test_a_distilled_fact_replaces_a_distilled_one_and_never_a_persons(cli
     assert first["action"] == "stored" and "stays" in note and person["id"] in note
     second, _ = await keeps(client, "The owlery opens at ten.", "owls/0", updates=[first["id"]])
     assert second["action"] == "updated"
-    assert set(await found(client, "When does the owlery open?")) == {
-        "The owlery opens at eight.",
-        "The owlery opens at ten.",
-    }
+    known = set(await found(client, "When does the owlery open?"))
+    assert known == {"The owlery opens at eight.", "The owlery opens at ten."}
 
 
 async def test_a_persons_new_version_of_a_distilled_fact_is_the_persons(client: Client):
@@ -87,14 +83,8 @@ async def test_a_session_has_at_most_twelve_distilled_facts(client: Client):
     await says(client, "owls", 0, "Each of the owls has a name.")
     for number in range(12):
         kept, _ = await keeps(client, f"Owl {number} is called {'abcdefghijkl'[number] * 5}.", "owls/0")
-    said = await refusal(
-        client,
-        "add_memory",
-        content="Owl 12 is called mmmmm.",
-        tags=["distilled"],
-        options={"metadata": {"turn": "owls/0"}},
-    )
-    assert "12" in said
+    fact = {"content": "Owl X is called mmm.", "tags": ["distilled"], "metadata": {"turn": "owls/0"}}
+    assert "12" in await refusal(client, "add_memory", options=fact)
     changed, _ = await keeps(client, "Owl 11 is called Bo.", "owls/0", updates=[kept["id"]])
     assert changed["action"] == "updated"
     await says(client, "mice", 0, "Mice have names too.")

@@ -48,16 +48,8 @@ def test_shown_text_has_no_control_or_invisible_characters(text: str) -> None:
 
 
 def test_words_of_every_language_are_unchanged() -> None:
-    for text in (
-        "Größe, naïve café",
-        "привет мир",
-        "日本語テキスト",
-        "नमस्ते",
-        "a\tb\n  c",
-        "😀 ok",
-        "מזל טוב",
-    ):
-        assert visible(text) == text == defused(text)
+    text = "Größe, naïve café | привет мир | 日本語テキスト | नमस्ते | a\tb\n  c | 😀 ok | מזל טוב"
+    assert visible(text) == text == defused(text)
 
 
 def test_recalled_text_sends_no_control_sequences_to_a_terminal() -> None:

@@ -34,14 +34,8 @@ async def upload(client: Client) -> None:
         ("How long do we keep unfinished uploads?", "They stay for ever. I suggest seven days."),
         ("Keep them 48 hours, support needs no more.", "Changed: PART_TTL in uploads/config.py is 48 hours."),
     ):
-        await call(
-            client,
-            "record_turn",
-            session_id="herons",
-            user=user,
-            assistant=assistant,
-            options={"files": ["uploads/config.py"]},
-        )
+        said = {"user": user, "assistant": assistant, "files": ["uploads/config.py"]}
+        await call(client, "record_turn", session_id="herons", options=said)
 
 
 async def test_every_prompt_is_listed_with_its_argument(client: Client):
@@ -87,9 +81,8 @@ async def test_forget_lists_and_forgets_nothing(client: Client):
 
 async def test_a_standup_names_the_sessions_of_each_project_since_yesterday(client: Client):
     await upload(client)
-    await call(
-        client, "record_turn", session_id="old", user="Draw the logo", assistant="Done.", ts="2026-01-01"
-    )
+    old = {"user": "Draw the logo", "assistant": "Done.", "ts": "2026-01-01"}
+    await call(client, "record_turn", session_id="old", **old)
     other = {"scope": "other_project", "ts": "2026-03-05T09:00:00Z"}
     await call(client, "record_turn", session_id="x", user="Rename the owl", assistant="Done.", options=other)
     text = await prompt(client, "standup")
@@ -102,9 +95,7 @@ async def test_a_handoff_tells_of_the_newest_session_and_its_files(client: Clien
     assert "No session" in await prompt(client, "handoff")
     await upload(client)
     text = await prompt(client, "handoff")
-    assert (
-        "Session herons" in text and "2 turns" in text and "uploads/config.py" in text and "48 hours" in text
-    )
+    assert all(part in text for part in ("Session herons", "2 turns", "uploads/config.py", "48 hours"))
 
 
 async def test_status_counts_what_is_remembered_here(client: Client):

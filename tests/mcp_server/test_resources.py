@@ -25,16 +25,8 @@ async def test_resources_give_the_whole_text_below_a_line_that_names_its_source(
     ]
     assert [str(each.uri) for each in (await client.list_resources()).resources] == ["scrubjay://profile"]
     long = "The zebra is striped. " * 200
-    turn, _ = await call(
-        client,
-        "record_turn",
-        session_id="s",
-        user=long,
-        assistant="Yes.",
-        files=["a.py"],
-        tools=["Read"],
-        ts="2026-03-01",
-    )
+    said = {"user": long, "assistant": "Yes.", "files": ["a.py"], "tools": ["Read"], "ts": "2026-03-01"}
+    turn, _ = await call(client, "record_turn", session_id="s", **said)
     fact, _ = await call(client, "add_memory", content="Zebras are striped.")
     document, _ = await call(client, "add_document", content=GUIDE)
     found, text = await call(client, "search_memories", query="zebra striped")
@@ -49,12 +41,7 @@ async def test_resources_give_the_whole_text_below_a_line_that_names_its_source(
         whole[kind] = rest.removesuffix("\n</recalled-data>")
     head, _, body = whole["turn"].partition("\n")
     assert head == f"[turn 0 of session s · 2026-03-01 00:00 · {SCOPE}]"
-    assert (
-        long.strip() in body
-        and "assistant:\nYes." in body
-        and "files: a.py" in body
-        and "tools: Read" in body
-    )
+    assert all(part in body for part in (long.strip(), "assistant:\nYes.", "files: a.py", "tools: Read"))
     assert whole["memory"].endswith("\nZebras are striped.") and SCOPE in whole["memory"].partition("\n")[0]
     assert whole["document"].endswith(GUIDE)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from asked import call, refusal, shown, strays
+from asked import call, refusal, shown
 from git_made import Repository
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -47,11 +47,8 @@ async def tools(client: Client) -> dict[str, Tool]:
 # The list of tools.
 
 
-async def test_there_are_six_tools_in_their_order(client: Client):
+async def test_there_are_six_tools_in_their_order_each_with_all_four_annotations_and_a_title(client: Client):
     assert list(await tools(client)) == TOOLS
-
-
-async def test_every_tool_states_all_four_annotations_and_a_title(client: Client):
     for name, tool in (await tools(client)).items():
         hints = tool.annotations
         assert tool.title and hints.title == tool.title
@@ -78,11 +75,6 @@ async def test_schemas_are_closed_objects_without_alternatives_at_their_root(cli
         assert '"null"' not in json.dumps(tool.input_schema), name
 
 
-async def test_every_keyword_of_a_schema_fits_its_type(client: Client):
-    schemas = {name: [tool.input_schema, tool.output_schema] for name, tool in (await tools(client)).items()}
-    assert strays(schemas) == []
-
-
 async def test_descriptions_and_instructions_fit_where_clients_cut_them(client: Client):
     assert 500 < len(client.instructions.encode()) <= 2048
     for name, tool in (await tools(client)).items():
@@ -101,86 +93,51 @@ async def test_an_unknown_tool_is_answered_with_the_names_of_the_existing_ones(c
 
 async def test_a_recorded_turn_is_found_with_its_neighbours(client: Client):
     for number, said in enumerate(["Where do we keep the protos?", ATLAS, "Then the gateway needs a flag."]):
-        recorded, text = await call(
-            client, "record_turn", session_id="s-1", user=said, ts=f"2026-03-01T09:0{number}:00Z"
-        )
+        turn = {"user": said, "ts": f"2026-03-01T09:0{number}:00Z"}
+        recorded, text = await call(client, "record_turn", session_id="s-1", **turn)
         assert (recorded["turn"], recorded["stored"], recorded["updated"]) == (number, True, False)
         assert recorded["id"] in text and "s-1" in text
-    found, text = await call(
-        client, "search_memories", query="why gRPC for atlas?", top_k=1, prev_turns=1, next_turns=1
-    )
+    window = {"top_k": 1, "prev_turns": 1, "next_turns": 1}
+    found, text = await call(client, "search_memories", query="why gRPC for atlas?", **window)
     (hit,) = found["results"]
-    assert (hit["memory"], hit["session_id"], hit["turn"], hit["scope"], hit["src"]) == (
-        ATLAS,
-        "s-1",
-        1,
-        SCOPE,
-        "turn",
-    )
-    assert hit["date"] == "2026-03-01T09:01:00Z"
+    assert (hit["memory"], hit["session_id"], hit["turn"]) == (ATLAS, "s-1", 1)
+    assert (hit["scope"], hit["src"], hit["date"]) == (SCOPE, "turn", "2026-03-01T09:01:00Z")
     assert [(near["turn"], near["reason"]) for near in found["related"]] == [(0, "window"), (2, "window")]
     assert text.index("atlas service") < text.index("protos") < text.index("gateway")
 
 
 async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client: Client):
-    await call(
-        client,
-        "record_turn",
-        session_id="s-1",
-        user="The zebra is striped.",
-        assistant="Noted.",
-        ts="2026-02-01T08:30:00Z",
-    )
-    await call(
-        client,
-        "record_turn",
-        session_id="s-2",
-        text="A zebra, again.",
-        role="Dana",
-        ts="2026-02-02T10:00:00Z",
-    )
+    said = {"user": "The zebra is striped.", "assistant": "Noted.", "ts": "2026-02-01T08:30:00Z"}
+    await call(client, "record_turn", session_id="s-1", **said)
+    said = {"text": "A zebra, again.", "role": "Dana", "ts": "2026-02-02T10:00:00Z"}
+    await call(client, "record_turn", session_id="s-2", **said)
     await call(client, "add_memory", content="The zebra's name is Marty.", tags=["animals"])
     await call(client, "add_document", content="# Zebras\n\nA zebra eats grass.\n", title="Field guide")
     found, text = await call(client, "search_memories", query="zebra", search_mode="hybrid", top_k=9)
     assert {hit["src"] for hit in found["results"]} == {"turn", "memory", "chunk"} and found["total"] == 4
-    fact, guide = (
-        next(hit["id"] for hit in found["results"] if hit["src"] == src) for src in ("memory", "chunk")
-    )
-    noted = next(datetime.fromisoformat(hit["date"]) for hit in found["results"] if hit["src"] == "memory")
-    moment = {
-        n: datetime.fromisoformat(f"2026-02-0{n}T{time}Z").astimezone()
-        for n, time in ((1, "08:30"), (2, "10:00"))
-    }
-    heads = {
-        "turn": {f"{moment[1]:%Y-%m-%d %H:%M} s-1/0:", f"{moment[2]:%Y-%m-%d %H:%M} s-2/0 Dana:"},
-        "memory": {f"{noted.astimezone():%Y-%m-%d %H:%M} fact {short_id('memory', fact)} #animals:"},
-        "chunk": {f"2026-03-05 document Field guide {short_id('chunk', guide)}:"},
-    }
+    heads = []
     for hit in found["results"]:
+        moment = datetime.fromisoformat(hit["date"]).astimezone()
+        names = {
+            "turn": f"{moment:%Y-%m-%d %H:%M} {hit.get('session_id')}/0{' Dana' * ('role' in hit)}",
+            "memory": f"{moment:%Y-%m-%d %H:%M} fact {short_id('memory', hit['id'])} #animals",
+            "chunk": f"2026-03-05 document Field guide {short_id('chunk', hit['id'])}",
+        }
+        heads.append(names[hit["src"]])
         quoted = "\n".join(f"> {line}" for line in (hit.get("memory") or hit["chunk"]).split("\n") if line)
-        # a turn that a later one seems to amend says so
-        assert any(
-            re.search(
-                rf"^{re.escape(head[:-1])}( \(later: [^)]*\))?:\n{re.escape(quoted)}\n", text, re.MULTILINE
-            )
-            for head in heads[hit["src"]]
-        )
+        # A turn that a later one seems to amend says so.
+        block = rf"^{re.escape(heads[-1])}( \(later: [^)]*\))?:\n{re.escape(quoted)}\n"
+        assert re.search(block, text, re.MULTILINE)
     shown_there = await shown(client, "search_memories", query="zebra", search_mode="hybrid", top_k=9)
-    assert (
-        all(head[:-1] in shown_there for each in heads.values() for head in each) and SCOPE not in shown_there
-    )
+    assert all(head in shown_there for head in heads) and SCOPE not in shown_there
     elsewhere = await shown(client, "search_memories", query="zebra", top_k=1, scope="*")
     assert " in demo:" in elsewhere
 
 
 async def test_scores_are_descending_fractions_and_costs_are_stated(client: Client):
     for number in range(5):
-        await call(
-            client,
-            "record_turn",
-            session_id="s",
-            user=f"Zebra number {number} likes grass{' and hay' * number}.",
-        )
+        said = f"Zebra number {number} likes grass{' and hay' * number}."
+        await call(client, "record_turn", session_id="s", user=said)
     found, text = await call(client, "search_memories", query="zebra hay", max_tokens=1500)
     scores = [hit["score"] for hit in found["results"]]
     assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
@@ -195,10 +152,8 @@ async def test_an_empty_result_is_not_an_error(client: Client):
     assert text.startswith("No memory answers this. Searched: demo and the user's own facts.")
     found, text = await call(client, "search_documents", query="zebra")
     assert (found["results"], found["total"], found["confidence"]) == ([], 0, "none")
-    searched = (
-        "No document answers this. Searched: the documents of demo and the user's own facts. Try other words"
-    )
-    assert text.startswith(searched) and '"*" for every project' in text and "\n" not in text
+    assert text.startswith("No document answers this. Searched: the documents of demo and the user's own")
+    assert '"*" for every project' in text and "\n" not in text
     narrow = await refusal(client, "search_documents", query="zebra", path="docs/", scope="user")
     assert "No document here is at or below" in narrow and "docs" in narrow
 
@@ -246,11 +201,8 @@ async def test_a_turn_recorded_twice_by_a_client_is_stored_once(client: Client):
     same = {"session_id": "s", "user": "The zebra is striped.", "prompt_id": "p-1"}
     first, _ = await call(client, "record_turn", **same)
     again, text = await call(client, "record_turn", **same)
-    assert (again["id"], again["stored"], again["updated"]) == (
-        first["id"],
-        False,
-        False,
-    ) and text.startswith("Already recorded")
+    assert (again["id"], again["stored"], again["updated"]) == (first["id"], False, False)
+    assert text.startswith("Already recorded")
     completed, text = await call(client, "record_turn", **same, assistant="And fast.")
     assert (completed["id"], completed["updated"]) == (first["id"], True) and text.startswith("Completed")
     assert "another user text" in await refusal(client, "record_turn", **same | {"user": "It is spotted."})
@@ -259,23 +211,16 @@ async def test_a_turn_recorded_twice_by_a_client_is_stored_once(client: Client):
 
 
 async def test_a_repeated_fact_is_recognised_and_similar_ones_are_shown(client: Client):
-    stored, text = await call(
-        client,
-        "add_memory",
-        content="The API listens on port 8421.",
-        importance=8.0,
-        metadata={"session_id": "s", "turn": 3},
-    )
-    assert (stored["action"], stored["version"], stored["root_id"]) == ("stored", 1, stored["id"]) and stored[
-        "id"
-    ] in text
+    place = {"importance": 8.0, "metadata": {"session_id": "s", "turn": 3}}
+    stored, text = await call(client, "add_memory", content="The API listens on port 8421.", **place)
+    assert (stored["action"], stored["version"], stored["root_id"]) == ("stored", 1, stored["id"])
+    assert stored["id"] in text
     known, text = await call(client, "add_memory", content="The API listens on port 8421.")
     assert (known["action"], known["id"]) == ("known", stored["id"]) and "Already known" in text
     near, text = await call(client, "add_memory", content="The API listens on port 8422.")
     assert f"fact {short_id('memory', stored['id'])}" in near["note"] and near["note"] in text
-    again, _ = await call(
-        client, "add_memory", content="The API listens on port 8423.", include={"structured": True}
-    )
+    third = {"content": "The API listens on port 8423.", "include": {"structured": True}}
+    again, _ = await call(client, "add_memory", **third)
     assert {near["id"], stored["id"]} == {hit["id"] for hit in again["similar"]}
     found, _ = await call(client, "search_memories", query="which port does the API listen on?")
     assert {(hit.get("session_id"), hit.get("turn")) for hit in found["results"]} == {("s", 3), (None, None)}
@@ -291,43 +236,28 @@ async def test_secrets_are_replaced_and_counted(client: Client):
 
 async def test_a_document_is_read_searched_and_replaced(client: Client, project: Path):
     (project / "guide.md").write_text(GUIDE)
-    added, text = await call(client, "add_document", path="guide.md", metadata={"team": "ops"})
+    team = {"metadata": {"team": "ops"}}
+    added, text = await call(client, "add_document", path="guide.md", **team)
     assert (added["status"], added["chunks"]) == ("done", 2) and added["id"] in text
-    assert (await call(client, "add_document", path=str(project / "guide.md"), metadata={"team": "ops"}))[
-        0
-    ] == added
-    found, text = await call(
-        client, "search_documents", query="zebra migration", include_full_docs=True, include_summary=True
-    )
+    assert (await call(client, "add_document", path=str(project / "guide.md"), **team))[0] == added
+    asked = {"query": "zebra migration", "include_full_docs": True, "include_summary": True}
+    found, text = await call(client, "search_documents", **asked)
     (hit,) = found["results"]
-    assert (hit["document_id"], hit["title"], hit["type"], hit["metadata"]) == (
-        added["id"],
-        "Deploying",
-        "markdown",
-        {"team": "ops"},
-    )
-    assert (
-        hit["content"] == GUIDE
-        and "summary" in hit
-        and hit["chunks"][0]["is_relevant"]
-        and hit["chunks"][0]["lines"] == [1, 3]
-    )
-    assert (
-        f"guide.md lines 1-3 (Deploying, 2026-03-05, {short_id('chunk', added['id'])}):\n" in text
-        and "> Run the zebra migration" in text
-    )
+    assert (hit["document_id"], hit["metadata"]) == (added["id"], team["metadata"])
+    assert (hit["title"], hit["type"], hit["content"]) == ("Deploying", "markdown", GUIDE)
+    assert "summary" in hit and hit["chunks"][0]["is_relevant"] and hit["chunks"][0]["lines"] == [1, 3]
+    head = f"guide.md lines 1-3 (Deploying, 2026-03-05, {short_id('chunk', added['id'])}):\n"
+    assert head in text and "> Run the zebra migration" in text
     (project / "guide.md").write_text("# Deploying\n\nNothing to migrate.\n")
     assert (await call(client, "add_document", path="guide.md"))[0]["id"] == added["id"]
-    found, _ = await call(
-        client, "search_documents", query="zebra migration", doc_id=added["id"], only_matching_chunks=True
-    )
+    asked = {"query": "zebra migration", "doc_id": added["id"], "only_matching_chunks": True}
+    found, _ = await call(client, "search_documents", **asked)
     assert "zebra" not in json.dumps(found)
 
 
 async def test_a_large_document_does_not_delay_other_clients(client: Client):
-    adding = asyncio.ensure_future(
-        call(client, "add_document", content="The zebra is striped, the lion is not.\n" * 40_000)
-    )
+    content = "The zebra is striped, the lion is not.\n" * 40_000
+    adding = asyncio.ensure_future(call(client, "add_document", content=content))
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
     assert not adding.done()
     assert (await adding)[0]["chunks"] > 1000

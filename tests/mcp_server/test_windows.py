@@ -18,6 +18,7 @@ from scrubjay.text.short_ids import short_id
 pytestmark = pytest.mark.long
 
 NOW = "2026-03-05T12:00:00Z"  # a Thursday
+STABLE = {"query": "zebra stable"}
 
 
 async def _session(client: Client, name: str, *said: str, day: str = "2026-03-01", **args: Any) -> None:
@@ -32,9 +33,7 @@ def _places(hits: list[dict[str, Any]]) -> list[tuple[str, int]]:
 async def test_windows_of_two_hits_are_merged_and_in_time_order(client: Client):
     said = ["alpha", "beta", "the zebra stable", "gamma", "delta", "the zebra stable is shut", "eta", "theta"]
     await _session(client, "a", *said)
-    found, _ = await call(
-        client, "search_memories", query="zebra stable", top_k=2, prev_turns=2, next_turns=2
-    )
+    found, _ = await call(client, "search_memories", **STABLE, top_k=2, prev_turns=2, next_turns=2)
     assert sorted(_places(found["results"])) == [("a", 2), ("a", 5)]
     assert _places(found["related"]) == [("a", turn) for turn in (0, 1, 3, 4, 6, 7)]
     assert {hit["reason"] for hit in found["related"]} == {"window"}
@@ -44,21 +43,18 @@ async def test_prev_and_next_are_separate_and_stop_at_the_ends_of_a_session(clie
     await _session(client, "a", "alpha", "the zebra stable", "beta")
     await _session(client, "b", "another thing", "and one more", day="2026-03-02")
     for before, after, around in ((1, 0, [0]), (0, 1, [2]), (20, 20, [0, 2]), (0, 0, [])):
-        found, _ = await call(
-            client, "search_memories", query="zebra stable", top_k=1, prev_turns=before, next_turns=after
-        )
+        window = {"prev_turns": before, "next_turns": after}
+        found, _ = await call(client, "search_memories", **STABLE, top_k=1, **window)
         assert _places(found["related"]) == [("a", turn) for turn in around]
 
 
 async def test_the_same_session_name_in_two_scopes_is_two_sessions(client: Client):
     await _session(client, "a", "one", "the zebra stable", "two")
-    await _session(
-        client, "a", "secret one", "secret two", "secret three", scope="repo_other__fe81c5a29d047b36"
-    )
+    other = {"scope": "repo_other__fe81c5a29d047b36"}
+    await _session(client, "a", "secret one", "secret two", "secret three", **other)
+    window = {"top_k": 1, "prev_turns": 5, "next_turns": 5}
     for scope in ({}, {"scope": "*"}):
-        found, _ = await call(
-            client, "search_memories", query="zebra stable", top_k=1, prev_turns=5, next_turns=5, **scope
-        )
+        found, _ = await call(client, "search_memories", **STABLE, **window, **scope)
         assert [hit["memory"] for hit in found["related"]] == ["one", "two"]
 
 
@@ -66,7 +62,7 @@ async def test_a_turn_recorded_late_is_placed_by_its_time(client: Client):
     await call(client, "record_turn", session_id="a", user="first", ts="2026-03-01T09:00:00Z")
     await call(client, "record_turn", session_id="a", user="the zebra stable", ts="2026-03-01T09:02:00Z")
     await call(client, "record_turn", session_id="a", user="in between", ts="2026-03-01T09:01:00Z")
-    found, _ = await call(client, "search_memories", query="zebra stable", top_k=1, prev_turns=1)
+    found, _ = await call(client, "search_memories", **STABLE, top_k=1, prev_turns=1)
     assert [hit["memory"] for hit in found["related"]] == ["in between"]
 
 
@@ -77,31 +73,17 @@ async def test_facts_of_a_session_without_turns_serve_as_its_turns(client: Clien
     ):
         for turn, text in reversed(list(enumerate(said))):
             await call(client, "add_memory", content=text, metadata={"session_id": session, "turn": turn})
-    await call(
-        client,
-        "add_memory",
-        content="elsewhere",
-        metadata={"session_id": "a", "turn": 2},
-        partition_id="mem_preference",
-    )
-    found, _ = await call(
-        client, "search_memories", query="zebra stable", top_k=1, prev_turns=1, next_turns=2
-    )
-    assert [hit["memory"] for hit in found["related"] if hit["reason"] == "window"] == [
-        "two",
-        "three",
-        "four",
-    ]
+    place = {"metadata": {"session_id": "a", "turn": 2}, "partition_id": "mem_preference"}
+    await call(client, "add_memory", content="elsewhere", **place)
+    found, _ = await call(client, "search_memories", **STABLE, top_k=1, prev_turns=1, next_turns=2)
+    near = [hit["memory"] for hit in found["related"] if hit["reason"] == "window"]
+    assert near == ["two", "three", "four"]
 
 
 async def test_hits_and_neighbours_share_one_budget_and_the_answer_reports_what_was_rendered(client: Client):
-    for name in "abcd":
-        await _session(
-            client,
-            name,
-            *(f"zebra {name} {n} " + "word " * 40 for n in range(6)),
-            day=f"2026-03-0{'abcd'.index(name) + 1}",
-        )
+    for day, name in enumerate("abcd", 1):
+        said = [f"zebra {name} {n} " + "word " * 40 for n in range(6)]
+        await _session(client, name, *said, day=f"2026-03-0{day}")
     for limit in (200, 400, 1000):
         around = {"max_tokens": limit, "prev_turns": 2, "next_turns": 2}
         found, text = await call(client, "search_memories", query="zebra", **around)
@@ -131,32 +113,17 @@ async def test_hits_that_were_counted_and_do_not_fit_into_any_answer_are_named(c
 
 
 async def test_the_text_gives_each_hit_its_window_in_time_order_and_begins_with_the_best(client: Client):
-    await _session(
-        client,
-        "a",
-        "one",
-        "the zebra stable",
-        "two",
-        "three",
-        "the zebra stable is shut",
-        "four",
-        day="2026-03-02",
-    )
+    said = ["one", "the zebra stable", "two", "three", "the zebra stable is shut", "four"]
+    await _session(client, "a", *said, day="2026-03-02")
     await _session(client, "b", "five", "a zebra", "six", day="2026-03-01")
     await call(client, "add_memory", content="The zebra is striped.")
-    found, text = await call(
-        client, "search_memories", query="zebra stable", top_k=4, prev_turns=1, next_turns=1
-    )
-    heads = re.findall(
-        r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[next to it\])?:$", text, re.M
-    )
+    found, text = await call(client, "search_memories", **STABLE, top_k=4, prev_turns=1, next_turns=1)
+    head = r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[next to it\])?:$"
+    heads = re.findall(head, text, re.M)
     names = [turn or fact for turn, fact, _ in heads]
     hits = [name for name, (*_, is_neighbour) in zip(names, heads, strict=True) if not is_neighbour]
     assert hits == [
-        short_id(hit["src"], hit["id"], hit["session_id"], hit["turn"])
-        if "session_id" in hit
-        else short_id(hit["src"], hit["id"])
-        for hit in found["results"]
+        short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn")) for hit in found["results"]
     ]
     windows = {"a/1": ["a/0", "a/2"], "a/4": ["a/3", "a/5"], "b/1": ["b/0", "b/2"]}
     for hit, around in windows.items():
@@ -182,9 +149,8 @@ async def test_a_time_in_a_question_is_read_against_now(client: Client):
             query = f"What did we say about the zebra stable {phrase}?"
             found, _ = await call(client, "search_memories", query=query, top_k=3, now=NOW)
             first = date.fromisoformat(found["results"][0]["date"][:10])
-            assert abs(first - date.fromisoformat(day)) <= timedelta(days=1), (
-                phrase
-            )  # work is often reported the day after
+            # Work is often reported the day after.
+            assert abs(first - date.fromisoformat(day)) <= timedelta(days=1), phrase
 
 
 @pytest.mark.parametrize(
@@ -194,9 +160,8 @@ async def test_a_time_in_a_question_is_read_against_now(client: Client):
 async def test_records_within_a_named_period_come_first(client: Client, phrase: str, days: set[str]):
     for day in ("2026-02-10", "2026-02-20", "2026-02-28", "2026-03-01", "2026-03-02", "2026-03-04"):
         await _session(client, f"on {day}", "We talked about the zebra stable and its new doors.", day=day)
-    found, _ = await call(
-        client, "search_memories", query=f"What did we say about the zebra stable {phrase}?", top_k=3, now=NOW
-    )
+    query = f"What did we say about the zebra stable {phrase}?"
+    found, _ = await call(client, "search_memories", query=query, top_k=3, now=NOW)
     assert days == {hit["date"][:10] for hit in found["results"][: len(days)]}
 
 
@@ -204,14 +169,9 @@ async def test_near_midnight_adjacent_days_still_match(client: Client):
     """Days are UTC days; a turn late in the evening of another time zone is within a day of the named one."""
     await _session(client, "late", "We talked about the zebra stable and its doors.", day="2026-03-04")
     await _session(client, "early", "We talked about the zebra stable and its doors.", day="2026-02-20")
-    for now in (
-        "2026-03-04T23:59:00Z",
-        "2026-03-05T00:01:00Z",
-        "2026-03-05T08:30:00+09:00",
-        "2026-03-04T20:00:00-08:00",
-    ):
+    utc = ["2026-03-04T23:59:00Z", "2026-03-05T00:01:00Z"]
+    for now in (*utc, "2026-03-05T08:30:00+09:00", "2026-03-04T20:00:00-08:00"):
         for phrase in ("today", "yesterday"):
-            found, _ = await call(
-                client, "search_memories", query=f"what about the zebra stable {phrase}?", top_k=2, now=now
-            )
+            query = f"what about the zebra stable {phrase}?"
+            found, _ = await call(client, "search_memories", query=query, top_k=2, now=now)
             assert found["results"][0]["session_id"] == "late", (now, phrase)
