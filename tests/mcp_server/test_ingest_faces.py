@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,31 @@ def test_a_watched_folder_is_updated_until_ctrl_c(user) -> None:
         os.kill(watching.pid, signal.SIGINT)
         watching.communicate(timeout=PATIENCE)
     assert watching.returncode == 130
+
+
+PRESSED_IN_A_CALLBACK = """
+import os, signal, sys
+from scrubjay.cli.documents import changes
+class Press:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        list(map(str, range(1000)))
+try:
+    for _ in changes(sys.argv[1:]):
+        Press()
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
+def test_an_interrupt_that_python_drops_still_takes_effect(tmp_path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PRESSED_IN_A_CALLBACK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert "Exception ignored in" in done.stderr and done.stdout == "heard\n"
 
 
 def line_of(process: subprocess.Popen[str]) -> str:

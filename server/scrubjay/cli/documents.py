@@ -3,8 +3,11 @@
 import argparse
 import glob
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
@@ -172,11 +175,35 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
     is_listening = False
-    pauses = {"step": QUIET_MS, "debounce": 10 * QUIET_MS, "rust_timeout": LISTENS_MS}
-    for burst in watch(*folders, yield_on_timeout=True, **pauses):  # type: ignore[arg-type]
-        if burst or not is_listening:
-            is_listening = True
-            yield
+    with _stopping() as stopped:
+        for burst in watch(
+            *folders,
+            step=QUIET_MS,
+            debounce=10 * QUIET_MS,
+            rust_timeout=LISTENS_MS,
+            yield_on_timeout=True,
+            stop_event=stopped,
+        ):
+            if burst or not is_listening:
+                is_listening = True
+                yield
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets, because Python drops an interrupt that is raised in a callback."""
+    stopped = threading.Event()
+
+    def interrupted(*_: object) -> None:
+        stopped.set()
+        raise KeyboardInterrupt
+
+    previous_handler = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 @command(
