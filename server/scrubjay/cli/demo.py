@@ -7,7 +7,6 @@ the answers and their times are printed. It touches nothing of the user's, and l
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import shutil
 import statistics
@@ -16,10 +15,9 @@ import textwrap
 import time
 import tomllib
 import uuid
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.cli.command import Place, command, flag
 from scrubjay.cli.display import local
@@ -32,8 +30,7 @@ from scrubjay.hosts.installation import console_command, hook_command, run_hook
 if TYPE_CHECKING:
     from mcp import Client
 
-T = TypeVar("T")
-TRIES = 4  # of each step; a busy machine may refuse some
+TRIES = 4  # of a search; a busy engine may refuse some
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 _SCRIPT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -67,7 +64,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         raise
     finally:
         try:
-            _repeat(lambda: finish(Place(env, project, home, place.pid)))
+            finish(Place(env, project, home, place.pid))
         except EngineError as error:
             keep = True
             print(f"The demo's engine is still running: {error}")
@@ -92,18 +89,10 @@ def _record(env: Mapping[str, str], project: str) -> None:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
-            run = partial(run_hook, event, ids | text, env, project, hook_command("claude-code"))
-            seconds[event].append(_repeat(run))  # a hook never records a turn twice
+            duration = run_hook(event, ids | text, env, project, hook_command("claude-code"))
+            seconds[event].append(duration)
     medians = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   Median time of a whole hook process: {', '.join(medians)}.")
-
-
-def _repeat(work: Callable[[], T]) -> T:
-    """Do some work, again if the machine was too busy for it; the work must be safe to repeat."""
-    for _ in range(TRIES - 1):
-        with contextlib.suppress(EngineError):
-            return work()
-    return work()
 
 
 async def _recall(env: Mapping[str, str], project: str) -> int:

@@ -30,25 +30,12 @@ REPEATED: dict[str, Any] = {"action": "append", "default": []}
     flag("--auto", argparse.SUPPRESS),
     value("--http", "HOST:PORT", "also serve HTTP here, for instance 127.0.0.1:6767"),
     (
-        value(
-            "--token-file",
-            "PATH",
-            "accept the key in this file's first line (`scrubjay token` makes more)",
-        ),
-        value(
-            "--token",
-            "KEY",
-            "the key itself; every user of the machine can see it in the list of processes",
-        ),
+        value("--token-file", "PATH", "accept the key in its first line (`scrubjay token` makes more)"),
+        value("--token", "KEY", "the key itself; all users of the machine see it in the list of processes"),
     ),
     value("--allow-host", "NAME", "also accept this host name, for instance behind a proxy", **REPEATED),
     value("--cors", "ORIGIN", "allow pages of this origin, such as https://app.example.com", **REPEATED),
-    value(
-        "--rate-limit",
-        "N",
-        "requests per second and caller; default 500, 0 for no limit",
-        type=float,
-    ),
+    value("--rate-limit", "N", "requests per second and caller; default 500, 0 for no limit", type=float),
 )
 def serve(place: Place, options: argparse.Namespace) -> int:
     """Run the engine in this terminal; clients start one by themselves."""

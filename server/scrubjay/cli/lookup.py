@@ -118,13 +118,7 @@ def _full_lines(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 @command(
     value("query", "QUERY", "what to recall, in plain words", nargs="+"),
-    value(
-        "-n --top",
-        "N",
-        "this many hits, instead of the few that are likely to answer",
-        type=int,
-        dest="top_k",
-    ),
+    value("-n --top", "N", "this many hits, instead of the few that may answer", type=int, dest="top_k"),
     value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
     value("--prev", "N", "include N turns before each hit", type=int, dest="prev_turns"),
     value("--next", "N", "include N turns after each hit", type=int, dest="next_turns"),
@@ -274,7 +268,9 @@ def _fields(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tu
     for name, label in _DATES.items():
         if record.get(name):
             yield label, f"{local(record[name]):%Y-%m-%d %H:%M:%S}"
-    yield "recalled", _recalled(record)
+    # `last_accessed_at` is the date of the recording until the first recall.
+    count, last = record.get("access_count", 0), local(record["last_accessed_at"])
+    yield "recalled", f"{plural(count, 'time')}, last {last:%Y-%m-%d %H:%M:%S}" if count else "never"
     lasting = ", lasting" if record.get("is_static") else ""
     yield "importance", f"{record['importance_score']:g} of 10{lasting}"
     if record["partition_id"] not in _DEFAULT_PARTITIONS:
@@ -286,12 +282,6 @@ def _fields(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tu
         yield f"  {name}", "; ".join(map(str, text)) if isinstance(text, list) else str(text)
     waiting = f", {answer['waiting_for_vector']:,} not embedded yet" if answer["waiting_for_vector"] else ""
     yield "searchable", f"{plural(answer['passages'], 'passage')}{waiting}"
-
-
-def _recalled(record: Mapping[str, Any]) -> str:
-    if not (count := record.get("access_count", 0)):
-        return "never"  # `last_accessed_at` is the date of its recording in this case
-    return f"{plural(count, 'time')}, last {local(record['last_accessed_at']):%Y-%m-%d %H:%M:%S}"
 
 
 def _link_line(hit: Mapping[str, Any], relation: str = "") -> str:
@@ -349,10 +339,10 @@ def _hit_lines(hit: dict[str, Any], mark: str, reason: str, width: int | None) -
     for link in [*context.get("parents", []), *context.get("children", [])]:
         head = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
         yield f"{INDENT}{head}: {first_line(link['memory'], 80)}"
-    if "explain" in hit and "mark" in hit:
-        yield f"{INDENT}{_mark_reason(hit['mark'])}"
     if "explain" in hit:
-        yield from (f"{INDENT}{line}" for line in reasons(hit["explain"], hit["score"]))
+        mark_reasons = [_mark_reason(hit["mark"])] if "mark" in hit else []
+        lines = chain(mark_reasons, reasons(hit["explain"], hit["score"]))
+        yield from (f"{INDENT}{line}" for line in lines)
 
 
 def _remarks(hit: dict[str, Any]) -> Iterator[str]:

@@ -73,13 +73,10 @@ def notes_of(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
         else:
             facts[project].append(record)
     for project, project_facts in facts.items():
-        yield os.path.join(project, "facts.md"), _facts(project, project_facts)
+        text = f"# Facts of {project}\n\n{''.join(map(_fact, project_facts))}"
+        yield os.path.join(project, "facts.md"), text
     for (project, session), session_turns in turns.items():
         yield _session(project, session, session_turns, summaries.get((project, session), ""))
-
-
-def _facts(project: str, facts: Iterable[Record]) -> str:
-    return f"# Facts of {project}\n\n" + "".join(map(_fact, facts))
 
 
 def _fact(fact: Record) -> str:

@@ -155,12 +155,7 @@ def _take_over(home: Home) -> FileLock:
 
 
 async def _serve(
-    home: Home,
-    lock: FileLock,
-    auto: bool,
-    client: StartClient | None,
-    http: Options | None,
-    listening: Listening,
+    home: Home, lock: FileLock, auto: bool, client: StartClient | None, http: Options | None, sock: Listening
 ) -> None:
     from scrubjay.engine import control
     from scrubjay.engine.engine import Engine
@@ -192,7 +187,7 @@ async def _serve(
         gc.freeze()  # garbage collection in 100,000 lasting objects took 100 ms of a search
 
     try:
-        async with _http(engine, sdk_server, listening, http), page:
+        async with _http(engine, sdk_server, sock, http), page:
             await life.serve(faces, load)
     finally:
         await engine.close()
@@ -242,9 +237,7 @@ class _LatePage(AsyncExitStack):
 
 def _hosts(home: Home) -> list[dict[str, Any]]:
     from scrubjay.cli.command import Place
-    from scrubjay.cli.registered import (
-        described,  # it reads the files of every host; only the page needs it
-    )
+    from scrubjay.cli.registered import described  # only the page needs it
 
     return described(Place(os.environ, home.root, home.root, os.getpid()))
 

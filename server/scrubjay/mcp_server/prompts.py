@@ -38,6 +38,11 @@ class Argument:
     required: bool = False
     words: bool = False  # the user may type several words
 
+    @property
+    def listed(self) -> ListedArgument:
+        """The argument as MCP lists it."""
+        return ListedArgument(name=self.name, description=self.description, required=self.required)
+
 
 @dataclass(frozen=True)
 class Prompt:
@@ -72,13 +77,7 @@ def prompts() -> list[ListedPrompt]:
             name=prompt.name,
             title=prompt.title,
             description=prompt.description,
-            arguments=[
-                ListedArgument(
-                    name=argument.name, description=argument.description, required=argument.required
-                )
-                for argument in (prompt.argument,)
-                if argument
-            ],
+            arguments=[prompt.argument.listed] if prompt.argument else [],
         )
         for prompt in PROMPTS
     ]
@@ -109,9 +108,11 @@ async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: C
         # A host may pass only the first of several words.
         text = instructions(prompt, f"{TYPED}, which begins with {quoted}")
     else:
-        data = await _DATA[name](engine, by, typed) if name in _DATA else ""
-        if name not in _BY_TOOL:
-            note_given(engine, name, by, data)
+        if name in _TOOLS:
+            data = await _answer_of(engine, _TOOLS[name], typed)
+        else:
+            data = await _DATA[name](engine, by, typed) if name in _DATA else ""
+            note_given(engine, name, by, data)  # a tool notes this itself
         text = marked(data, prompt.task.replace("{typed}", quoted))
     content = TextContent(type="text", text=f"{text}\n/scrubjay:{name} {one_line(typed)}".rstrip())
     message = PromptMessage(role="user", content=content)
@@ -131,30 +132,18 @@ def _typed_argument(prompt: Prompt, arguments: dict[str, str]) -> str:
     return typed
 
 
-async def _answer_of(engine: Engine, tool: str, **arguments: Any) -> str:
-    """Return the text of a tool's answer.
+async def _answer_of(engine: Engine, tool_call: tuple[str, str, dict[str, Any]], typed: str) -> str:
+    """Return the text of a tool's answer to a row of `_TOOLS`.
 
     Raises:
         InputError: the tool answers with an error, which is no data for a model.
     """
-    answer = await call(engine, tool, arguments)
+    tool, typed_name, arguments = tool_call
+    answer = await call(engine, tool, arguments | ({typed_name: typed} if typed else {}))
     text = str(answer["content"][0]["text"])
     if answer["isError"]:
         raise InputError(text)
     return text
-
-
-async def _recall(engine: Engine, by: Caller, typed: str) -> str:
-    return await _answer_of(engine, "search_memories", query=typed)
-
-
-async def _forget(engine: Engine, by: Caller, typed: str) -> str:
-    return await _answer_of(engine, "forget", query=typed, dry_run=True)
-
-
-async def _distill(engine: Engine, by: Caller, typed: str) -> str:
-    since = {"since": typed} if typed else {}
-    return await _answer_of(engine, "search_memories", query="distill", search_mode="undistilled", **since)
 
 
 async def _standup(engine: Engine, by: Caller, typed: str) -> str:
@@ -183,11 +172,13 @@ async def _status(engine: Engine, by: Caller, typed: str) -> str:
     return render_sessions.status(scope, counts, newest)
 
 
-_BY_TOOL = ("recall", "forget", "distill")  # prompts whose tools record how much text they return
+# Prompts whose data is a tool's answer: the tool, its argument for what was typed, and its other arguments.
+_TOOLS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "recall": ("search_memories", "query", {}),
+    "forget": ("forget", "query", {"dry_run": True}),
+    "distill": ("search_memories", "since", {"query": "distill", "search_mode": "undistilled"}),
+}
 _DATA: dict[str, Callable[[Engine, Caller, str], Awaitable[str]]] = {
-    "recall": _recall,
-    "forget": _forget,
-    "distill": _distill,
     "standup": _standup,
     "handoff": _handoff,
     "status": _status,

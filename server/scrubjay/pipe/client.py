@@ -85,12 +85,8 @@ class EngineClient:
                 raise _error(answer["error"])
             else:
                 return answer.get("result")
-        advice = (
-            "Try again."
-            if method in READ_CALLS
-            else f"{method} may or may not have been done; repeating it is safe."
-        )
-        raise EngineError(f"{self._end_reason} {advice}")
+        unsure = f"{method} may or may not have been done; repeating it is safe."
+        raise EngineError(f"{self._end_reason} {'Try again.' if method in READ_CALLS else unsure}")
 
     def _should_listen(self) -> bool:
         """Return True to keep listening after a silence; otherwise note why the call ends."""
@@ -123,7 +119,5 @@ def open_client(
 
 
 def _error(fields: Mapping[str, Any]) -> ScrubjayError:
-    kind = getattr(errors, str(fields.get("kind")), EngineError)
-    if not (isinstance(kind, type) and issubclass(kind, ScrubjayError)):
-        kind = EngineError
+    kind: type[ScrubjayError] = getattr(errors, str(fields.get("kind")), EngineError)
     return kind(fields.get("message") or "The engine reported an error without a message.")
