@@ -315,11 +315,8 @@ def test_a_store_failure_is_printed_as_a_sentence_and_the_engine_goes_on(tmp_pat
 
 
 def test_a_fact_is_added_found_listed_and_forgotten(user):
-    kept = re.fullmatch(
-        r"Saved as (\S+)\.\n",
-        user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"),
-    )
-    id = kept[1]
+    words = "The release train leaves on Thursdays.".split()
+    id = re.fullmatch(r"Saved as (\S+)\.\n", user.gets("add", *words, "--tag", "release"))[1]
     assert f"Already known as {id}" in user.gets("add", "-", stdin="The release train leaves on Thursdays.\n")
     found = user.gets("search", "when does the release train leave", "--facts", "--tag", "release")
     assert "The release train leaves on Thursdays." in found and id[:12] in found and "#release" in found
@@ -453,9 +450,7 @@ def test_an_unknown_name_is_refused_with_the_closest_known_one(user):
         assert says in user.refused(*words), words
     assert "secr" not in user.gets("config", "excluded")
     assert str(user.folder / "secret") in user.gets("exclude", "../secret")
-    assert user.gets("exclude", "/no/such/folder").startswith(
-        "This folder does not exist now. Sessions in /no"
-    )
+    assert "This folder does not exist now." in user.gets("exclude", "/no/such/folder")
     user.gets("include", "/no/such/folder")
     assert "Saved as" in user.gets("add", "A heron is grey.", "--scope", "birds")
     assert "Saved as" in user.gets("add", "The wren sings at five.")
@@ -481,9 +476,7 @@ def test_a_name_that_no_scope_can_have_is_that_of_a_projects_folder(user):
 
 def test_commits_are_indexed_by_command_and_found_by_a_question(user):
     repo = Repository(user.project)
-    repo.commit(
-        {"a.py": "WAIT = 30\n"}, "Wait 30 s for the gateway\n\nIt is slow on Mondays, says the carrier."
-    )
+    repo.commit({"a.py": "WAIT = 30\n"}, "Wait 30 s for the gateway\n\nIt is slow on Mondays.")
     assert "1 commit added" in user.gets("index", "--git")
     found = user.gets("search", "why does the gateway wait 30 s?")
     assert "Wait 30 s for the gateway" in found and "Mondays" in found

@@ -204,9 +204,8 @@ def test_an_export_as_notes_is_found_again_by_index_and_leaves_out_what_is_forgo
     assert f'session: "{SESSION}"' in flags and "**assistant:** We chose openfeature." in flags
     assert "is not empty" in teller.refused("export", "--markdown", str(folder))
     teller.gets("index", str(folder), "--scope", "vault")
-    assert "The heron nests in May." in teller.gets(
-        "documents", "when does the heron nest", "--scope", "vault"
-    )
+    found = teller.gets("documents", "when does the heron nest", "--scope", "vault")
+    assert "The heron nests in May." in found
 
 
 def test_notes_know_the_source_of_a_summary():
@@ -253,20 +252,17 @@ def test_other_shells_get_their_completion_too(newcomer, shell):
 
 
 def test_the_reason_of_a_failure_is_the_innermost_one():
-    groups = ExceptionGroup(
-        "unhandled errors in a TaskGroup", [ExceptionGroup("", [OSError("no such file")])]
-    )
-    assert innermost(groups) == "no such file"
+    group = ExceptionGroup("unhandled", [ExceptionGroup("", [OSError("no such file")])])
+    assert innermost(group) == "no such file"
     assert innermost(TimeoutError()) == "TimeoutError"
 
 
 def test_chinese_text_fits_a_narrow_terminal(teller):
     _add(teller, "苍鹭站在浅水里等待鱼类" * 12)
     env = {"COLUMNS": "60", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
-    shown = [_on_terminal(teller, *words, env=env) for words in (["list"], ["search", "苍鹭"])]
-    for text in shown:
-        assert "苍鹭站在" in text
-        assert max(map(columns, text.splitlines())) <= 60
+    for words in (["list"], ["search", "苍鹭"]):
+        text = _on_terminal(teller, *words, env=env)
+        assert "苍鹭站在" in text and max(map(columns, text.splitlines())) <= 60
 
 
 def test_the_name_of_a_file_may_have_bytes_that_are_not_utf_8(user):
