@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -9,9 +10,10 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from scrubjay.home.files import BEGINNING, LONGEST_LINE, last_lines, open_regular, read_regular
 from scrubjay.transcripts.json_lines import mapping
@@ -19,6 +21,7 @@ from scrubjay.transcripts.json_lines import mapping
 MAX_FILE = 2**31  # bytes; the largest file that is read whole
 MAX_BODY = 2**28  # bytes of a decompressed text
 _EVERYTHING = 2**62
+_STEP = 2**20  # bytes that are decompressed at once
 _TRIES = 3  # attempts to copy a database while its program writes
 
 
@@ -52,21 +55,9 @@ class Disk:
         if not path.endswith(".zst"):
             yield from last_lines(path, _EVERYTHING)
             return
-        import pyarrow as pa  # only for its codec
-
-        with open_regular(path) as file, pa.CompressedInputStream(pa.PythonFile(file), "zstd") as stream:
-            rest, is_dropping = b"", False
-            while chunk := _next_chunk(stream):
-                *whole, rest = (rest + chunk).split(b"\n")
-                if is_dropping and whole:
-                    whole, is_dropping = whole[1:], False
-                yield from whole
-                if not is_dropping and len(rest) > LONGEST_LINE:
-                    yield rest[:BEGINNING] + b"\n"
-                if is_dropping or len(rest) > LONGEST_LINE:
-                    rest, is_dropping = b"", True
-            if rest:
-                yield rest
+        with open_regular(path) as file:
+            for line in b"".join(islice(_inflated(file), MAX_FILE // _STEP)).split(b"\n"):
+                yield line if len(line) <= LONGEST_LINE else line[:BEGINNING]
 
     def json(self, path: str) -> Any:
         """Return the JSON in a file. Raises ValueError if it is not JSON, OSError if it cannot be read."""
@@ -80,19 +71,8 @@ class Disk:
             return {}
 
     def inflate(self, body: bytes) -> bytes:
-        """Decompress a text with zstd. Raises ValueError if it is damaged or too long."""
-        import pyarrow as pa
-
-        pieces: list[bytes] = []
-        try:
-            with pa.CompressedInputStream(pa.BufferReader(body), "zstd") as stream:
-                while piece := stream.read(1 << 20):
-                    pieces.append(piece)
-                    if len(pieces) << 20 > MAX_BODY:
-                        raise ValueError("it is too long")
-        except OSError as error:
-            raise ValueError("it is no whole frame of zstd") from error
-        return b"".join(pieces)
+        """Decompress a text with zstd, up to its damage or to 256 MiB."""
+        return b"".join(islice(_inflated(io.BytesIO(body)), MAX_BODY // _STEP))
 
     def database(self, path: str) -> sqlite3.Connection:
         """Open a SQLite database for reading. Raises OSError or sqlite3.Error if that is impossible."""
@@ -163,12 +143,13 @@ def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iter
                     yield path, os.stat(path).st_mtime
 
 
-def _next_chunk(stream: Any) -> bytes:
-    """Return the next bytes, or b"" at the end, which may be inside a frame if the file is being written."""
-    try:
-        return bytes(stream.read(1 << 20))
-    except OSError:
-        return b""
+def _inflated(file: BinaryIO) -> Iterator[bytes]:
+    """Yield what zstd compressed, in pieces; the last frame of a file may be unfinished."""
+    import pyarrow as pa  # only for its codec
+
+    with suppress(OSError), pa.CompressedInputStream(file, "zstd") as stream:
+        while piece := stream.read(_STEP):
+            yield bytes(piece)
 
 
 def _size(path: str) -> int:
