@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import groupby
+from typing import Any
 
 from scrubjay.histories import hosts
 from scrubjay.histories.disk import Disk, embedded, files_below, parsed
@@ -22,6 +24,7 @@ from scrubjay.histories.facts import digest, flattened, paragraphs, rows_of, sto
 from scrubjay.histories.stored import LONGEST, Fact, Fields, History, Stored, instant, seconds
 from scrubjay.home.files import read_regular
 from scrubjay.hosts.machine import Machine
+from scrubjay.text.front_matter import end_of_front_matter, front_matter
 from scrubjay.transcripts.json_lines import mapping, string
 
 _MAX_CONFIG = 10 * 2**20  # bytes of a host's configuration that is searched for a path
@@ -38,9 +41,13 @@ def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
         return stem in os.path.basename(path) and path.endswith(ending)
 
     def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-        yield Stored(source, path, at, lambda: storable_facts(facts(disk.database(path))))
+        yield _stored(source, path, at, lambda: facts(disk.database(path)))
 
     return History(source, lambda machine: [machine.path(place)], fits, stored)
+
+
+def _stored(source: str, path: str, at: float, facts: Callable[[], Iterable[Fact]]) -> Stored:
+    return Stored(source, path, at, lambda: storable_facts(facts()))
 
 
 # claude-mem, up to 13.15: what a model wrote about sessions
@@ -55,30 +62,27 @@ def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
         content = paragraphs(string(row.get("title")), narrative, points)
         tags = tags_of(string(row.get("type")), *strings(row.get("concepts")))
         files = list(dict.fromkeys([*strings(row.get("files_modified")), *strings(row.get("files_read"))]))
-        yield replace(
-            _claude_mem_fact(row, "observation", sessions),
-            content=content,
-            tags=tags,
-            metadata={"files": files},
-        )
+        yield _claude_mem_fact(row, "observation", sessions, content, tags, {"files": files})
     for row in rows_of(database, "session_summaries"):
         labels = ("request", "investigated", "learned", "completed", "next_steps", "notes")
         texts = {label: string(row.get(label)).strip() for label in labels}
         lines = (f"{label.replace('_', ' ').capitalize()}: {text}" for label, text in texts.items() if text)
-        yield replace(
-            _claude_mem_fact(row, "summary", sessions), content="\n".join(lines), tags=("session-summary",)
-        )
+        yield _claude_mem_fact(row, "summary", sessions, "\n".join(lines), ("session-summary",), {})
 
 
-def _claude_mem_fact(row: Fields, kind: str, sessions: Mapping[str, str]) -> Fact:
+def _claude_mem_fact(
+    row: Fields, kind: str, sessions: Mapping[str, str], content: str, tags: tuple[str, ...], metadata: Fields
+) -> Fact:
     session = _own_session_id(row)
     return Fact(
         "claude-mem",
         f"{kind}/{session}/{row['id']}",
-        "",
+        content,
         created_at=instant(row.get("created_at_epoch")) or instant(row.get("created_at")),
         project=string(row.get("merged_into_project")) or string(row.get("project")) or None,
         session_id=sessions.get(session) or None,
+        tags=tags,
+        metadata=metadata,
     )
 
 
@@ -146,11 +150,8 @@ def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.tim
         expires_at = seconds(row.get("expires_at"))
         if expires_at is not None and expires_at <= now():
             continue
-        tags, metadata, source = (
-            strings(row.get("tags")),
-            embedded(row.get("metadata")),
-            string(row.get("source")),
-        )
+        tags, source = strings(row.get("tags")), string(row.get("source"))
+        metadata = embedded(row.get("metadata"))
         score = row.get("importance_score")
         yield Fact(
             "hebb-mind",
@@ -171,21 +172,17 @@ def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.tim
 
 _MEMORY_FILE = re.compile(r"MEMORY_FILE_PATH[\"']?\s*[:=]\s*(?:\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*)')")
 
+_CONFIGURATIONS = (
+    "{claude_json} {settings}/Claude/claude_desktop_config.json {home}/.cursor/mcp.json {codes}/mcp.json "
+    "{codex}/config.toml {gemini}/settings.json {home}/.qwen/settings.json "
+    "{home}/.codeium/windsurf/mcp_config.json"
+).split()
+
 
 def _server_memory_places(machine: Machine) -> Iterator[str]:
     """Yield the files that MEMORY_FILE_PATH names, here or in a host's configuration, and npm's defaults."""
     yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
-    configurations = [
-        machine.path("{claude_json}"),
-        machine.path("{settings}/Claude/claude_desktop_config.json"),
-        machine.path("{home}/.cursor/mcp.json"),
-        machine.path("{codex}/config.toml"),
-        machine.path("{gemini}/settings.json"),
-        machine.path("{home}/.qwen/settings.json"),
-        machine.path("{home}/.codeium/windsurf/mcp_config.json"),
-        *machine.paths("{codes}/mcp.json"),
-    ]
-    for path in configurations:
+    for path in (path for place in _CONFIGURATIONS for path in machine.paths(place)):
         try:
             text = read_regular(path, _MAX_CONFIG).decode("utf-8", "replace")
         except OSError:
@@ -199,7 +196,7 @@ def _server_memory_places(machine: Machine) -> Iterator[str]:
 
 
 def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    yield Stored("server-memory", path, at, partial(_server_memory, disk, path, at))
+    yield _stored("server-memory", path, at, partial(_server_memory, disk, path, at))
 
 
 def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
@@ -214,10 +211,8 @@ def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
             contents, tags = [f"{entry.get('from')} {verb} {entry.get('to')}"], ("relation",)
         else:
             continue
-        facts = (
-            Fact("server-memory", digest(each), each, created_at=instant(at), tags=tags) for each in contents
-        )
-        yield from storable_facts(facts)
+        for each in contents:
+            yield Fact("server-memory", digest(each), each, created_at=instant(at), tags=tags)
 
 
 # basic-memory: notes in Markdown
@@ -225,81 +220,55 @@ def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
 # Matches `- [category] text #tag (context)`, but not a task or a link.
 _OBSERVATION = re.compile(r"\s*[-*] \[(?![ xX-]\])([^\[\]()\n]+)\] (.+)")
 _HASHTAG = re.compile(r"(?<!\S)#([^\s#]+)")
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 
 
 def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
     """List a note, or the notes of every project in a configuration; those of the default get no project."""
     if not path.endswith(".json"):
-        yield Stored("basic-memory", path, at, partial(_basic_memory, path, at, None))
+        yield _stored("basic-memory", path, at, partial(_basic_memory, path, at, None))
         return
     settings = mapping(disk.json(path))
     for name, value in mapping(settings.get("projects")).items():
         folder = os.path.expanduser(string(value) or string(mapping(value).get("path")))
         project = None if name == settings.get("default_project", "main") else name
         for note, changed in files_below(folder, lambda path: path.endswith(".md")):
-            yield Stored("basic-memory", note, changed, partial(_basic_memory, note, changed, project))
+            yield _stored("basic-memory", note, changed, partial(_basic_memory, note, changed, project))
 
 
 def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
     """Yield a fact for each observation, and one for the rest of a note."""
-    front, body = _front_matter(read_regular(path, _MAX_NOTE).decode("utf-8", "replace"))
-    title = "".join(front.get("title", ())) or os.path.basename(path).removesuffix(".md")
-    tags = [tag.lstrip("#") for tag in front.get("tags", ())]
-    permalink = "".join(front.get("permalink", ()))
+    text = read_regular(path, _MAX_NOTE).decode("utf-8-sig", "replace")
+    fields = {name: value for name, value in front_matter(text).items() if value is not None}
+    title = str(fields.get("title") or os.path.basename(path).removesuffix(".md"))
+    tags = [tag.strip().lstrip("#") for tag in _listed(fields.get("tags"))]
+    permalink = str(fields.get("permalink", ""))
     note = Fact(
         "basic-memory",
         f"{project or ''}:{permalink}" if permalink else path,  # a permalink stays when the file moves
         "",
-        created_at=instant("".join(front.get("created", ()))) or instant(at),
-        updated_at=instant("".join(front.get("modified", ()))) or instant(at),
+        created_at=instant(str(fields.get("created"))) or instant(at),
+        updated_at=instant(str(fields.get("modified"))) or instant(at),
         project=project,
-        metadata=flattened({name: "".join(front[name]) for name in ("permalink", "type") if name in front}),
+        metadata=flattened({name: str(fields[name]) for name in ("permalink", "type") if name in fields}),
     )
     rest = []
-    for line in body.splitlines():
+    for line in text[end_of_front_matter(text) :].splitlines():
         observation = _OBSERVATION.fullmatch(line)
         if observation is None:
             rest.append(line)
             continue
-        category, text = observation[1].strip(), observation[2].strip()
-        yield from storable_facts(
-            [
-                replace(
-                    note,
-                    id=f"{note.id}#{digest(line)}",
-                    content=f"{title}: {text}",
-                    tags=tags_of(category, *tags, *_HASHTAG.findall(text)),
-                )
-            ]
-        )
+        category, words = observation[1].strip(), observation[2].strip()
+        own_tags = tags_of(category, *tags, *_HASHTAG.findall(words))
+        yield replace(note, id=f"{note.id}#{digest(line)}", content=f"{title}: {words}", tags=own_tags)
     if any(line.strip() and not line.startswith("#") for line in rest):
-        text = "\n".join(rest).strip()
-        whole = text if title in text.partition("\n")[0] else f"{title}\n\n{text}"
-        yield from storable_facts([replace(note, content=whole, tags=tags_of(*tags))])
+        words = "\n".join(rest).strip()
+        whole = words if title in words.partition("\n")[0] else f"{title}\n\n{words}"
+        yield replace(note, content=whole, tags=tags_of(*tags))
 
 
-def _front_matter(text: str) -> tuple[dict[str, list[str]], str]:
-    """Return the fields at the head of a note, each as a list of values, and the text after them."""
-    head = _FRONT_MATTER.match(text)
-    fields: dict[str, list[str]] = {}
-    name = ""
-    for line in head[1].splitlines() if head else ():
-        if line.lstrip().startswith("- "):
-            fields.setdefault(name, []).append(_unquoted(line.lstrip()[2:]))
-        elif ":" in line and not line[:1].isspace():
-            name, _, value = (part.strip() for part in line.partition(":"))
-            is_list = value.startswith("[") or (name == "tags" and "," in value)
-            fields[name] = [
-                _unquoted(each) for each in (value.strip("[]").split(",") if is_list else [value])
-            ]
-    return {name: list(filter(None, values)) for name, values in fields.items()}, text[
-        head.end() if head else 0 :
-    ]
-
-
-def _unquoted(text: str) -> str:
-    return text.strip().strip("'\"")
+def _listed(value: Any) -> list[str]:
+    """Return the values of a list, or of a text with commas between them."""
+    return [str(each) for each in value] if isinstance(value, list) else str(value or "").split(",")
 
 
 # MemPalace: the drawers of its palace, which Chroma stores in SQLite
@@ -334,14 +303,14 @@ def _mempalace_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
         if reader and source not in originals and os.path.isfile(source):
             originals.add(source)
             yield from reader.stored(disk, source, os.stat(source).st_mtime)
-    yield Stored("mempalace", path, at, partial(_mempalace, disk, path, originals))
+    yield _stored("mempalace", path, at, partial(_mempalace, disk, path, originals))
 
 
 def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
     for drawer in _drawers(disk.database(path)):
         if drawer.get("room") != "_registry" and drawer.get("source_file") not in originals:
             names = ("source_file", "chunk_index", "added_by")
-            fact = Fact(
+            yield Fact(
                 "mempalace",
                 string(drawer["id"]),
                 string(drawer.get("chroma:document")),
@@ -351,20 +320,16 @@ def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
                 tags=tags_of(string(drawer.get("room")), string(drawer.get("hall"))),
                 metadata=flattened({name: drawer[name] for name in names if name in drawer}),
             )
-            yield from storable_facts([fact])
 
 
 def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
     """Yield the entries of a palace, each with its id and metadata."""
-    entry_id, drawer = None, Fields()
-    for row in database.execute(_DRAWERS):
-        if row["id"] != entry_id:
-            if drawer:
-                yield drawer
-            entry_id, drawer = row["id"], {"id": row["embedding_id"]}
-        values = (row["string_value"], row["int_value"], row["float_value"])
-        drawer[row["key"]] = next((value for value in values if value is not None), None)
-    if drawer:
+    for _, rows in groupby(database.execute(_DRAWERS), key=lambda row: row["id"]):
+        drawer: Fields = {}
+        for row in rows:
+            values = (row["string_value"], row["int_value"], row["float_value"])
+            drawer["id"] = row["embedding_id"]
+            drawer[row["key"]] = next((value for value in values if value is not None), None)
         yield drawer
 
 
