@@ -14,9 +14,7 @@ from scrubjay.histories.stored import Session, Stored, instant
 from scrubjay.transcripts.book import Book
 
 HOST = "aider"
-FILE = ".aider.chat.history.md"
 _STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
-DEEP = 3  # pages are searched at most so many folders below a place; a project's page is in its top folder
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:

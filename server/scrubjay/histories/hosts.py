@@ -42,30 +42,27 @@ _OF_SEVERAL: dict[str, Callable[[str, Disk, str, float], Iterable[Stored]]] = {
 
 def _history(host: str, stores: list[dict[str, Any]]) -> History:
     """Return the history of a host, by its stores in `hosts.json`."""
-    readers = [_OF_ONE_HOST.get(name) or partial(_OF_SEVERAL[name], host) for name in _all(stores, "reader")]
-    patterns = [re.compile(pattern, re.DOTALL) for pattern in _all(stores, "files")]
+    names = [store["reader"] for store in stores]
+    readers = [_OF_ONE_HOST.get(name) or partial(_OF_SEVERAL[name], host) for name in names]
+    patterns = [re.compile(store["files"], re.DOTALL) for store in stores]
 
     def places(machine: Machine) -> Iterable[str]:
         return dict.fromkeys(
             path for store in stores for place in store["places"] for path in machine.paths(place)
         )
 
-    def store_index_of(path: str) -> int | None:
+    def readers_of(path: str) -> list[Callable[[Disk, str, float], Iterable[Stored]]]:
         name = path.replace(os.sep, "/")
-        return next((index for index, pattern in enumerate(patterns) if pattern.fullmatch(name)), None)
+        pairs = zip(patterns, readers, strict=True)
+        return [reader for pattern, reader in pairs if pattern.fullmatch(name)]
 
     def fits(path: str) -> bool:
-        return store_index_of(path) is not None
+        return bool(readers_of(path))
 
     def stored(disk: Disk, path: str, at: float) -> Iterable[Stored]:
-        index = store_index_of(path)
-        return () if index is None else readers[index](disk, path, at)
+        return (each for reader in readers_of(path)[:1] for each in reader(disk, path, at))
 
     return History(host, places, fits, stored, deep=stores[0].get("deep", 20))
-
-
-def _all(stores: list[dict[str, Any]], name: str) -> list[str]:
-    return [each[name] for each in stores]
 
 
 HISTORIES = tuple(_history(host, facts["history"]) for host, facts in HOSTS.items() if "history" in facts)

@@ -110,8 +110,9 @@ def kept_file(
     all_notes = list(islice(_notes(file), MOST_NOTES + 1))
     entries: list[dict[str, Any]] = []
     redacted = left_out = 0
+    find_folder = _FOLDERS.get(file.store.get("of", ""))
     with Disk(home.spool_tmp) as disk:
-        file_folder = _FOLDERS.get(file.store.get("of", ""), _no_folder)(file, machine, disk)
+        file_folder = find_folder(file, machine, disk) if find_folder else None
     for note in all_notes[:MOST_NOTES]:
         folder = _folder_in(note) if file.store.get("of") == "text" else file_folder
         note_scope = scope or _scope(home, policy, file, folder)
@@ -167,10 +168,6 @@ def _folder_in(note: Note) -> str | None:
     match = re.search(r"\bcwd=([^;,]+)", string(note.fields.get("applies_to")))
     folder = (match[1] if match else string(note.fields.get("cwd"))).strip().removeprefix("\\\\?\\")
     return folder if os.path.isabs(folder) or is_elsewhere(folder) else None
-
-
-def _no_folder(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
-    return None
 
 
 def _enclosing_project(file: MemoryFile, machine: Machine, disk: Disk | None = None) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -116,13 +117,9 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     return _About(session_id or default, project or None)
 
 
-def _reader(read_head: _Reader) -> Callable[[str, Disk, str, float], Iterator[Stored]]:
-    """Return a function that lists the session of a file; `read_head` reads its first lines."""
-
-    def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-        yield Stored(host, path, at, partial(_sessions, host, read_head, disk, path))
-
-    return stored
+def _stored(read_head: _Reader, host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """List the session of a file; `read_head` reads its first lines."""
+    yield Stored(host, path, at, partial(_sessions, host, read_head, disk, path))
 
 
 def _sessions(host: str, read_head: _Reader, disk: Disk, path: str) -> list[Session]:
@@ -142,21 +139,18 @@ def _lines(disk: Disk, path: str) -> list[bytes]:
     """Return the lines of a file; the documents of older Geminis are converted to such lines."""
     if not path.endswith(".json"):
         return list(disk.lines(path))
-    import json
-
     document: dict[str, Any] = mapping(disk.json(path))
     messages = document.pop("messages", None)
-    return [
-        json.dumps(each).encode() for each in (document, *(messages if isinstance(messages, list) else ()))
-    ]
+    entries = (document, *(messages if isinstance(messages, list) else ()))
+    return [json.dumps(entry).encode() for entry in entries]
 
 
 READERS = {
-    "lines": _reader(_in_lines),
-    "codex": _reader(_codex),
-    "copilot": _reader(_copilot),
-    "gemini": _reader(_gemini),
-    "antigravity": _reader(_antigravity),
-    "kiro": _reader(_kiro),
-    "cursor-lines": _reader(_cursor),
+    "lines": partial(_stored, _in_lines),
+    "codex": partial(_stored, _codex),
+    "copilot": partial(_stored, _copilot),
+    "gemini": partial(_stored, _gemini),
+    "antigravity": partial(_stored, _antigravity),
+    "kiro": partial(_stored, _kiro),
+    "cursor-lines": partial(_stored, _cursor),
 }

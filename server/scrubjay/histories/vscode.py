@@ -14,7 +14,6 @@ from scrubjay.transcripts.book import Book
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "vscode"
-_FOLDERS = ("chatSessions", "emptyWindowChatSessions")
 _SET, _PUSH, _DELETE = 1, 2, 3  # kinds of changes; 0 sets the whole document
 
 
