@@ -31,7 +31,7 @@ _LENGTHS = struct.Struct("!II")  # the lengths in bytes of the JSON and of the d
 
 Head = dict[str, Any]  # the JSON that precedes the data
 Read = Callable[[bytes, str, int], FileText]  # bytes, name, most characters of text
-ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most characters of text
+ReadAt = Callable[[str], FileText]  # path
 
 
 class ReadingProcesses:
@@ -54,21 +54,20 @@ class ReadingProcesses:
         """
         return self._ask({"name": name, "max_text": max_text, "seconds": seconds}, data)
 
-    def read_at(self, path: str, max_file: int, max_text: int, seconds: float) -> FileText:
+    def read_at(self, path: str, seconds: float) -> FileText:
         """Like `read`, but let the process open the file at `path`."""
-        return self._ask({"path": path, "max_file": max_file, "max_text": max_text, "seconds": seconds}, b"")
+        return self._ask({"path": path, "seconds": seconds}, b"")
 
     def _ask(self, request: Head, data: bytes) -> FileText:
         end = time.monotonic() + request["seconds"]
         process = self._acquire(end)
         try:
-            answer = process.ask(request, data, end, request["seconds"])
+            fields, text = process.ask(request, data, end, request["seconds"])
         except BaseException:
             process.end()
             raise
         finally:
             self._release(process)
-        fields, text = answer
         if "unreadable" in fields:
             raise Unreadable(fields["unreadable"])
         return FileText(text=text.decode(), **fields)
@@ -130,16 +129,12 @@ class _Process:
         return self
 
     def wait_idle(self, then: Callable[[], None]) -> None:
-        self._idle_timer = Timer(_IDLE, then)
-        self._idle_timer.daemon = True
-        self._idle_timer.start()
+        self._idle_timer = _start_timer(_IDLE, then)
 
     def ask(self, request: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
         """Send a file and receive the result; kill the process at the time `end`."""
         assert self._process.stdin is not None and self._process.stdout is not None
-        timer = Timer(max(0.0, end - time.monotonic()), self._process.kill)
-        timer.daemon = True
-        timer.start()
+        timer = _start_timer(max(0.0, end - time.monotonic()), self._process.kill)
         try:
             _send(self._process.stdin, request, data)
             answer = _receive(self._process.stdout)
@@ -166,6 +161,13 @@ class _Process:
                 pipe.close()
 
 
+def _start_timer(seconds: float, then: Callable[[], None]) -> Timer:
+    timer = Timer(seconds, then)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
 def serve(read: Read, read_at: ReadAt) -> None:
     """Run as the process: read one file after another from standard input until it ends."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -179,7 +181,7 @@ def serve(read: Read, read_at: ReadAt) -> None:
         _limit_time(float(request["seconds"]))
         try:
             if "path" in request:
-                text = read_at(request["path"], request["max_file"], request["max_text"])
+                text = read_at(request["path"])
             else:
                 text = read(data, request["name"], request["max_text"])
         except Unreadable as error:

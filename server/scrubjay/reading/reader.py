@@ -61,16 +61,14 @@ _KNOWN_AS = {"ods": "xlsx", "msg": "email", "mailbox": "email", "card": "text"}
 log = logging.getLogger("scrubjay.reading")
 
 
-def read_file(
-    path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT, seconds: float = CALL_SECONDS
-) -> FileText:
+def read_file(path: str, *, seconds: float = CALL_SECONDS) -> FileText:
     """Open and read the file at `path` within `seconds`; the result has the digest of the file.
 
     Raises:
         InputError: the file cannot be opened, is not a regular file, or cannot be read (see `read`).
     """
     try:
-        return PROCESSES.read_at(path, max_file, max_text, seconds)
+        return PROCESSES.read_at(path, seconds)
     except Unreadable as reason:
         raise InputError(f"{path!r} {reason}.") from None
 
@@ -106,20 +104,20 @@ def content_fields(content: str) -> dict[str, Any]:
     return {"content": page.text, "type": "html", "title": page.title, "metadata": page.metadata}
 
 
-def read_at(path: str, max_file: int, max_text: int) -> FileText:
+def read_at(path: str) -> FileText:
     """Read the file at `path` in this process, without a limit of time or memory.
 
     Raises:
         Unreadable: for the reasons that `read_file` names; the message lacks the path.
     """
     try:
-        data = read_regular(path, max_file + 1, own=False)
+        data = read_regular(path, MAX_FILE + 1, own=False)
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
     except ValueError:  # a NUL in the path
         raise Unreadable("is no path") from None
-    _check_size(data, max_file)
-    return replace(read_here(data, path, max_text), digest=hashlib.sha256(data).hexdigest())
+    _check_size(data, MAX_FILE)
+    return replace(read_here(data, path, MAX_TEXT), digest=hashlib.sha256(data).hexdigest())
 
 
 def _check_size(data: bytes, max_file: int) -> None:
