@@ -49,14 +49,11 @@ class Cells:
             data = member.read(_LARGEST)
         if not (self._formats or self._raised) and _FORMULA_OR_ERROR.search(data) is None:
             return texts
+        special_types = ("e", "s") if self._raised else ("e",)
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
-            is_displayed_differently = (
-                has_formula
-                or cell.get("t") in ("e", "s" if self._raised else "e")
-                or cell.get("s") in self._formats
-            )
-            if is_displayed_differently and (text := self._displayed_text(cell)):
+            is_special = cell.get("t") in special_types or cell.get("s") in self._formats
+            if (has_formula or is_special) and (text := self._displayed_text(cell)):
                 texts[_position(cell.get("r"))] = text
             cell.clear()
             if len(texts) >= _MOST:
@@ -116,11 +113,8 @@ class Cells:
         if formula and not value:
             return f"={formula}"
         number_format = self._formats.get(cell.get("s", ""))
-        return (
-            written_number(value, number_format)
-            if value and number_format and cell.get("t", "n") == "n"
-            else None
-        )
+        is_number = value and number_format and cell.get("t", "n") == "n"
+        return written_number(value or "", number_format or "") if is_number else None
 
     def _texts_with_raised_parts(self) -> dict[str, str]:
         if _TEXTS not in self._archive.namelist() or b"superscript" not in self._archive.read(_TEXTS):

@@ -165,10 +165,9 @@ def _by_suffix(table: dict[str, str]) -> dict[str, str]:
 _TYPE_OF, _LANGUAGE_OF, _REFUSAL_OF = _by_suffix(_TYPES), _by_suffix(_LANGUAGES), _by_suffix(_REFUSED)
 _MARKUP_OF = _by_suffix(_MARKUPS)
 _INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
-_LANGUAGE_OF_INTERPRETER = {name: name for name in ("python", "bash", "ruby", "php", "perl")}
+_LANGUAGE_OF_INTERPRETER = {name: name for name in "python bash ruby php perl lua julia elixir fish".split()}
 _LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "node": "javascript"}
 _LANGUAGE_OF_INTERPRETER |= {"deno": "typescript", "bun": "typescript", "Rscript": "r", "pwsh": "powershell"}
-_LANGUAGE_OF_INTERPRETER |= {name: name for name in ("lua", "julia", "elixir", "fish")}
 _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
 _OR_TEXT = frozenset({"doc", "msg"})  # plain texts and messages of robots have these suffixes too

@@ -3,14 +3,8 @@
 from scrubjay.reading.result import Conversion, tidy_values
 from scrubjay.text.front_matter import front_matter, front_title
 
-_FIELDS = {
-    "author": "author",
-    "authors": "author",
-    "date": "date",
-    "subject": "subject",
-    "description": "subject",
-}
-_FIELDS |= {"keywords": "keywords", "aliases": "aliases", "alias": "aliases"}
+_FIELDS = {name: name for name in ("author", "date", "subject", "keywords", "aliases")}
+_FIELDS |= {"authors": "author", "description": "subject", "alias": "aliases"}
 
 
 def convert_markdown(text: str) -> Conversion:

@@ -60,22 +60,17 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
 def _output(output: dict[str, Any]) -> str:
     """Write an output as Jupyter shows it: Markdown, a formula or HTML rather than plain text."""
     data = output.get("data", output)
-    if markdown := _text(data.get("text/markdown", "")).strip():
-        return _shortened(markdown)
-    if formula := _text(data.get("text/latex", "")).strip():
-        return _shortened(formula)
+    for kind in ("text/markdown", "text/latex"):
+        if markdown := _text(data.get(kind, "")).strip():
+            return _shortened(markdown)
     if html := _text(data.get("text/html", "")).strip():
         from scrubjay.reading.html import convert_html
 
         if markdown := convert_html(html, whole=True).text:
             return _shortened(markdown)
-    error = [
-        *output.get("traceback", ()),
-        ": ".join(filter(None, (output.get("ename"), output.get("evalue")))),
-    ]
-    text = without_escapes(
-        _text(data.get("text/plain", data.get("text", ""))) or "\n".join(filter(None, error))
-    )
+    name_and_value = ": ".join(filter(None, (output.get("ename"), output.get("evalue"))))
+    error = "\n".join(filter(None, [*output.get("traceback", ()), name_and_value]))
+    text = without_escapes(_text(data.get("text/plain", data.get("text", ""))) or error)
     is_shown = text.strip() and not _NO_OUTPUT.fullmatch(text.strip())
     if not is_shown and "application/json" in data:
         text, is_shown = json.dumps(data["application/json"], ensure_ascii=False), True

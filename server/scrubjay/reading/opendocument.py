@@ -16,26 +16,14 @@ from scrubjay.reading.result import Budget, Conversion, tidy_values
 _CONTENT, _META, _PAGE_STYLES = "content.xml", "meta.xml", "styles.xml"
 _EDGES = [f"{{*}}{name}{suffix}" for name in ("header", "footer") for suffix in ("", "-left", "-first")]
 _NUMBER = "<number>"  # stands for the number of a slide in its notes
-_TAGS = {
-    "list": "ul",
-    "list-item": "li",
-    "list-header": "li",
-    "table-row": "tr",
-    "p": "p",
-    "line-break": "br",
-}
+_TAGS = {"list": "ul", "list-item": "li", "list-header": "li", "p": "p", "line-break": "br"}
 _SKIPPED = frozenset(
     "tracked-changes sequence-decls forms page-number page-count annotation-end ruby-text "
     "covered-table-cell bookmark-ref-start page-thumbnail calculation-settings sender-firstname".split()
 )
 _MOST_REPEATS = 50  # of a cell or a row; a sheet repeats empty cells a million times
 _RAISED = re.compile(r"super|[1-9]")  # a position is a word or a percentage of the height
-_FIELDS = {
-    "author": "{*}initial-creator",
-    "subject": "{*}subject",
-    "keywords": "{*}keyword",
-    "date": "{*}date",
-}
+_FIELDS = {"author": "initial-creator", "subject": "subject", "keywords": "keyword", "date": "date"}
 
 
 def convert_opendocument(data: bytes, budget: Budget) -> Conversion:
@@ -68,9 +56,10 @@ def _title_and_metadata(archive: zipfile.ZipFile) -> tuple[str | None, dict[str,
     if _META not in archive.namelist():
         return None, {}
     meta = parse_part(archive, _META).find("{*}meta")
-    values = {name: meta.findtext(tag) for name, tag in _FIELDS.items()} if meta is not None else {}
-    values["date"] = (values.get("date") or "")[:10]
-    return (meta.findtext("{*}title") if meta is not None else None), tidy_values(**values)
+    if meta is None:
+        return None, {}
+    values = {name: meta.findtext(f"{{*}}{tag}") or "" for name, tag in _FIELDS.items()}
+    return meta.findtext("{*}title"), tidy_values(**values | {"date": values["date"][:10]})
 
 
 class _Writer:
@@ -100,24 +89,18 @@ class _Writer:
         if write := getattr(self, f"write_{kind.replace('-', '_')}", None):
             yield from write(element)
             return
-        tag = _TAGS.get(kind)
-        if kind == "p" and _get(element, "style-name") == "Title":
-            tag = "h1"
+        tag = self._tag(element, kind)
         yield f"<{tag}>" if tag else ""
         yield from self.inside(element)
         yield f"</{tag}>" if tag else ""
 
-    def write_h(self, element: Element) -> Iterator[str]:
-        level = min(int(_get(element, "outline-level") or 1), 6)
-        yield f"<h{level}>"
-        yield from self.inside(element)
-        yield f"</h{level}>"
-
-    def write_span(self, element: Element) -> Iterator[str]:
-        tag = self._styles.get(_get(element, "style-name"))
-        yield f"<{tag}>" if tag else ""
-        yield from self.inside(element)
-        yield f"</{tag}>" if tag else ""
+    def _tag(self, element: Element, kind: str) -> str | None:
+        style = _get(element, "style-name")
+        if kind == "h":
+            return f"h{min(int(_get(element, 'outline-level') or 1), 6)}"
+        if kind == "span":
+            return self._styles.get(style)
+        return "h1" if kind == "p" and style == "Title" else _TAGS.get(kind)
 
     def write_s(self, element: Element) -> Iterator[str]:
         yield " "
@@ -135,10 +118,8 @@ class _Writer:
         yield "</a>"
 
     def write_note(self, element: Element) -> Iterator[str]:
-        body = element.find("{*}note-body")
-        yield " (" if body is not None else ""
-        yield escape(_plain(body))
-        yield ")" if body is not None else ""
+        body = _plain(element.find("{*}note-body"))
+        yield f" ({escape(body)})" if body else ""
 
     def write_annotation(self, element: Element) -> Iterator[str]:
         comment = " ".join(filter(None, map(_plain, element.iterfind("{*}p"))))
@@ -167,8 +148,7 @@ class _Writer:
                 yield from self._write(child)
 
     def write_notes(self, element: Element) -> Iterator[str]:
-        lines = (line for line in map(_plain, element.iter("{*}p")) if line not in ("", _NUMBER))
-        notes = " ".join(lines)
+        notes = " ".join(line for line in map(_plain, element.iter("{*}p")) if line not in ("", _NUMBER))
         yield f"<p>Notes: {escape(notes)}</p>" if notes else ""
 
     def write_table(self, element: Element) -> Iterator[str]:

@@ -14,14 +14,8 @@ from scrubjay.reading.mail import write_mail
 from scrubjay.reading.result import Conversion
 
 _SUBJECT, _HEADERS, _SENDER, _ADDRESS, _TO, _CC = "0037", "007D", "0C1A", "5D01", "0E04", "0E03"
-_BODY, _HTML, _FILE_NAME, _SHORT_NAME, _DATA, _MESSAGE = (
-    "1000",
-    "1013",
-    "3707",
-    "3704",
-    "37010102",
-    "3701000D",
-)
+_BODY, _HTML, _FILE_NAME, _SHORT_NAME = "1000", "1013", "3707", "3704"
+_DATA, _MESSAGE = "37010102", "3701000D"
 _ATTACHMENT = re.compile(r"__attach_version1\.0_#\w+")
 # Properties with a time: their type and number. A time is counted in tenths of microseconds.
 _SENT, _DELIVERED = b"\x40\x00\x39\x00", b"\x40\x00\x06\x0e"

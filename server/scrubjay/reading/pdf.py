@@ -176,12 +176,9 @@ def _label(layer: pypdfium2.PdfTextPage, fields: list[_Field], index: int) -> tu
     if field.is_button and lines(field.right, low, min(end, field.right + _BEHIND), high):
         return lines(field.right, low, end, high)[0], True
     left = lines(start, low, field.left, high)
-    above = (
-        []
-        if left or field.is_button
-        else lines(field.left - _NEAR, field.top, field.right, field.top + _ABOVE)
-    )
-    return next(reversed([*above, *left]), ""), False
+    if not left and not field.is_button:
+        left = lines(field.left - _NEAR, field.top, field.right, field.top + _ABOVE)
+    return next(reversed(left), ""), False
 
 
 def _field(annotation: Any, forms: Any) -> str:

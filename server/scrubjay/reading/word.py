@@ -62,7 +62,7 @@ def _with_plain_text(data: bytes) -> bytes:
     """Return the archive without pictures, and with text for the parts that mammoth does not read."""
     output = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(output, "w") as new:
-        numbers = _numbering(old)
+        numbers = _Numbering(old)
         for name in old.namelist():
             if _DOCUMENT.fullmatch(name) or name in _NOTES:
                 root = parse_part(old, name)
@@ -160,18 +160,53 @@ def _edge_lines(data: bytes) -> Iterator[str]:
 class _Numbering:
     """Counts the numbered paragraphs of a document, list by list and level by level."""
 
-    def __init__(self) -> None:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
         self.levels: dict[str, _Levels] = {}  # by numId
-        self.lists: dict[str, str] = {}  # numId -> abstractNumId; numbers of one list continue each other
-        self.restarts: dict[str, dict[int, int]] = {}  # numId -> level -> start, until its first use
+        self._lists: dict[str, str] = {}  # numId -> abstractNumId; numbers of one list continue each other
+        self._restarts: dict[str, dict[int, int]] = {}  # numId -> level -> start, until its first use
         self.styles: dict[str, Any] = {}  # id of a style -> its numPr, or that of the style it is based on
         self.headings: dict[str, str] = {}  # id of a style -> id of the heading style that it is based on
         self._counts: dict[str, dict[int, int]] = {}
+        for part, read in (("styles", self._read_styles), ("numbering", self._read_lists)):
+            if f"word/{part}.xml" in archive.namelist():
+                read(parse_part(archive, f"word/{part}.xml"))
+
+    def _read_styles(self, root: Element) -> None:
+        styles = {style.get(f"{_W}styleId"): style for style in root.iterfind(f"{_W}style")}
+        for style_id, style in styles.items():
+            chain = [style]
+            while (base := styles.get(_value(chain[-1], "basedOn"))) is not None and base not in chain:
+                chain.append(base)
+            numberings = (each.find(f"{_W}pPr/{_W}numPr") for each in chain)
+            self.styles[style_id] = next((each for each in numberings if each is not None), None)
+            headings = (each for each in chain if _HEADING.fullmatch(_value(each, "name") or ""))
+            if (heading := next(headings, None)) is not None:
+                self.headings[style_id] = heading.get(f"{_W}styleId")
+
+    def _read_lists(self, root: Element) -> None:
+        abstract = {each.get(f"{_W}abstractNumId"): each for each in root.iterfind(f"{_W}abstractNum")}
+        for number in root.iterfind(f"{_W}num"):
+            list_id, number_id = _value(number, "abstractNumId") or "", number.get(f"{_W}numId")
+            if list_id in abstract:
+                self._lists[number_id] = list_id
+                self.levels[number_id] = {
+                    int(level.get(f"{_W}ilvl") or 0): (
+                        _value(level, "numFmt") or "decimal",
+                        _value(level, "lvlText") or "",
+                        int(_value(level, "start") or 1),
+                    )
+                    for level in abstract[list_id].iterfind(f"{_W}lvl")
+                }
+                self._restarts[number_id] = {
+                    int(each.get(f"{_W}ilvl")): int(_value(each, "startOverride") or 1)
+                    for each in number.iterfind(f"{_W}lvlOverride")
+                    if _value(each, "startOverride")
+                }
 
     def next(self, number_id: str, level: int) -> str:
         """Count one paragraph, and return its number as readers see it."""
-        levels, counts = self.levels[number_id], self._counts.setdefault(self.lists[number_id], {})
-        for restarted, start in self.restarts.pop(number_id, {}).items():
+        levels, counts = self.levels[number_id], self._counts.setdefault(self._lists[number_id], {})
+        for restarted, start in self._restarts.pop(number_id, {}).items():
             counts[restarted] = start - 1
         counts[level] = counts.get(level, levels[level][2] - 1) + 1
         for deeper in [other for other in counts if other > level]:
@@ -200,48 +235,6 @@ def _roman(number: int) -> Iterator[tuple[str, int]]:
     for value, symbol in zip(values, "M CM D CD C XC L XL X IX V IV I".split(), strict=True):
         count, number = divmod(number, value)
         yield symbol, count
-
-
-def _numbering(archive: zipfile.ZipFile) -> _Numbering:
-    """Read the levels of each list, the list of each style, and the styles of headings."""
-    names, numbers = archive.namelist(), _Numbering()
-    if "word/styles.xml" in names:
-        _read_styles(parse_part(archive, "word/styles.xml"), numbers)
-    if "word/numbering.xml" not in names:
-        return numbers
-    root = parse_part(archive, "word/numbering.xml")
-    abstract = {each.get(f"{_W}abstractNumId"): each for each in root.iterfind(f"{_W}abstractNum")}
-    for number in root.iterfind(f"{_W}num"):
-        list_id, number_id = _value(number, "abstractNumId") or "", number.get(f"{_W}numId")
-        if list_id in abstract:
-            numbers.lists[number_id] = list_id
-            numbers.levels[number_id] = {
-                int(level.get(f"{_W}ilvl") or 0): (
-                    _value(level, "numFmt") or "decimal",
-                    _value(level, "lvlText") or "",
-                    int(_value(level, "start") or 1),
-                )
-                for level in abstract[list_id].iterfind(f"{_W}lvl")
-            }
-            numbers.restarts[number_id] = {
-                int(each.get(f"{_W}ilvl")): int(_value(each, "startOverride") or 1)
-                for each in number.iterfind(f"{_W}lvlOverride")
-                if _value(each, "startOverride")
-            }
-    return numbers
-
-
-def _read_styles(root: Element, numbers: _Numbering) -> None:
-    styles = {style.get(f"{_W}styleId"): style for style in root.iterfind(f"{_W}style")}
-    for style_id, style in styles.items():
-        chain = [style]
-        while (base := styles.get(_value(chain[-1], "basedOn"))) is not None and base not in chain:
-            chain.append(base)
-        numberings = (each.find(f"{_W}pPr/{_W}numPr") for each in chain)
-        numbers.styles[style_id] = next((each for each in numberings if each is not None), None)
-        headings = (each for each in chain if _HEADING.fullmatch(_value(each, "name") or ""))
-        if (heading := next(headings, None)) is not None:
-            numbers.headings[style_id] = heading.get(f"{_W}styleId")
 
 
 def _value(element: Element, name: str) -> str | None:
