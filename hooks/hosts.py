@@ -18,7 +18,6 @@ from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, i
 
 MAX_INJECTION = 2048  # bytes, including the tags around it; Claude Code itself cuts at 10,000 characters
 INPUTS = ("tool_input", "toolArgs")  # keys of a tool's arguments
-CURSOR_OPENS = (3, 20)  # earlier versions drop the output of sessionStart (as 3.6.31 and 3.12.17 do)
 
 Event = namedtuple(
     "Event",
@@ -190,8 +189,7 @@ def _tidy_qwen(event, payload, env):
 def _tidy_cursor(event, payload, env):
     """Set the project's folder, the user's home if no workspace is open: hooks run in Cursor's own folder."""
     project = _first(payload, "workspace_roots.0") or env.get("CURSOR_PROJECT_DIR") or _user_home(env)
-    opens = "start" if _version(_first(payload, "cursor_version")) >= CURSOR_OPENS else "prompt"
-    return event._replace(cwd=project, project_dir=project, opens=opens)
+    return event._replace(cwd=project, project_dir=project)
 
 
 def _tidy_antigravity(event, payload, env):
@@ -203,10 +201,8 @@ def _tidy_antigravity(event, payload, env):
 
 
 def _tidy_windsurf(event, payload, env):
-    lines = (event.answer or "").split("\n")
-    return event._replace(
-        answer="\n".join(line for line in lines if line.strip() != "### Planner Response").strip() or None
-    )
+    lines = [line for line in (event.answer or "").split("\n") if line.strip() != "### Planner Response"]
+    return event._replace(answer="\n".join(lines).strip() or None)
 
 
 def _tidy_kiro(event, payload, env):
@@ -219,9 +215,7 @@ def _tidy_kiro(event, payload, env):
         workspaces = sorted(os.listdir(sessions))
     except OSError:
         workspaces = []
-    paths += [
-        os.path.join(sessions, workspace, event.session_id, "messages.jsonl") for workspace in workspaces
-    ]
+    paths += [os.path.join(sessions, name, event.session_id, "messages.jsonl") for name in workspaces]
     return event._replace(transcript_path=next(filter(os.path.isfile, paths), None))
 
 
@@ -260,12 +254,6 @@ def _valid_name(value):
 def _is_plain(identifier):
     """Return True if an identifier may be part of a path."""
     return bool(identifier) and all(letter.isalnum() or letter in "-_" for letter in identifier)
-
-
-def _version(text):
-    """Return a version's first two numbers; an unreadable version counts as the newest."""
-    parts = [part[:9] for part in (text or "").split(".")[:2]]
-    return tuple(map(int, parts)) if len(parts) == 2 and all(map(str.isdecimal, parts)) else (9999, 0)
 
 
 def _user_home(env):
