@@ -62,14 +62,10 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
 def _call_for(home, event, env, now_ns):
     policy = _policy(home)
     is_hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
-    scope_setting = env.get("SCRUBJAY_SCOPE", "")
-    is_valid = (
-        0 < len(scope_setting) <= 100
-        and scope_setting.isascii()
-        and all(letter.isalnum() or letter in "_.:-" for letter in scope_setting)
-    )
-    # As in an import, a turn belongs to the project in whose folder it was said.
-    scope = scope_setting if is_valid else scopes.project_of(home, event.cwd, event.project_dir)[1]
+    scope = env.get("SCRUBJAY_SCOPE", "")
+    if not scopes.is_scope(scope):
+        # As in an import, a turn belongs to the project in whose folder it was said.
+        scope = scopes.project_of(home, event.cwd, event.project_dir)[1]
     scope = scope or scopes.scope_of(home, event.project_dir)
     if scope is None:
         sentence = f"Nothing is recorded in {event.project_dir}: {scopes.NOWHERE}"
@@ -125,8 +121,7 @@ def _payload(stdin):
             payload = _parsed(raw)
     if len(raw) > MAX_STDIN:
         raise InputError(f"The event has more than {MAX_STDIN:,} bytes; it was left alone.")
-    if payload is None:
-        payload = _parsed(raw)
+    payload = payload or _parsed(raw)
     if payload is None:
         raise InputError(f"The event is not JSON, in {len(raw):,} bytes; it was left alone.")
     if not isinstance(payload, dict):

@@ -80,9 +80,8 @@ def tool_used(call):
     from scrubjay.hooks import tools  # other events need not load it
 
     now = call.now_ns / 1e9
-    return _shown(
-        call, "edit", {"text": tools.hint(call.home, call.event, call.hello.scope, now), "facts": 1}
-    )
+    text = tools.hint(call.home, call.event, call.hello.scope, now)
+    return _shown(call, "edit", {"text": text, "facts": 1})
 
 
 def _spool(call, **texts):
@@ -138,8 +137,7 @@ def _opening(call):
 
         opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9, call.event.host)
     if opening is None:
-        request = {"event": "opening", "source": call.event.source, "host": call.event.host}
-        opening = _recalled(call, request)
+        opening = _recalled(call, {"event": "opening", "source": call.event.source, "host": call.event.host})
     return _shown(call, "opening", opening)
 
 
