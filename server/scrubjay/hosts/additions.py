@@ -34,16 +34,11 @@ def _codex_unapproved(machine: Machine) -> list[str]:
     return unapproved
 
 
-def _codex_approvals(machine: Machine) -> list[Change]:
-    """Return the entries that Codex added about the approval of our hooks."""
-    file = machine.path("{codex}/config.toml")
-    return [Entry(file, TOML, ("hooks", "state", key), None, "trace") for _, key in _codex_keys(machine)]
-
-
-def _codex_plugin_traces(machine: Machine) -> list[Change]:
-    """Return the entries that Codex added about our plugins and the marketplace with only our plugins."""
+def _codex_traces(machine: Machine) -> list[Change]:
+    """Return what Codex added about us: approvals of hooks, plugins, and a marketplace with only these."""
     file, names = machine.path("{codex}/config.toml"), [plugin.name for plugin in _codex_plugins(machine)]
-    paths = [("plugins", name) for name in names]
+    paths: list[tuple[str, ...]] = [("hooks", "state", key) for _, key in _codex_keys(machine)]
+    paths += [("plugins", name) for name in names]
     paths += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
     return [Entry(file, TOML, keys, None, "trace") for keys in paths]
 
@@ -116,10 +111,6 @@ def _claude_plugin_traces(machine: Machine) -> list[Change]:
 
 def _trace(file: str, *keys: str) -> Entry:
     return Entry(file, JSON, keys, None, "trace")
-
-
-def _codex_traces(machine: Machine) -> list[Change]:
-    return [*_codex_approvals(machine), *_codex_plugin_traces(machine)]
 
 
 PLUGINS = {"claude-code": _claude_plugins, "codex": _codex_plugins, "gemini-cli": _gemini_plugins}
