@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import stat
@@ -239,10 +241,26 @@ def test_a_lost_record_of_changes_loses_only_the_original_formatting(home: Home,
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
+def test_a_record_of_changes_by_an_older_scrubjay_still_restores_the_bytes(home, settings):
+    make(settings, SHAPES["four spaces"])
+    add(home, settings)
+    before = base64.b64encode(SHAPES["four spaces"]).decode()
+    after = hashlib.sha256(settings.read_bytes()).hexdigest()
+    Path(home.hooks).write_text(json.dumps({str(settings): {"before": before, "after": after}}))
+    remove(home, settings)
+    assert settings.read_bytes() == SHAPES["four spaces"]
+
+
 @pytest.mark.parametrize(
     ("handler", "is_ours"),
     [
-        ({"type": "command", "command": "/usr/bin/python3 -I -S '/a b/scrubjay/hooks/hook.py' --host codex"}, True),
+        (
+            {
+                "type": "command",
+                "command": "/usr/bin/python3 -I -S '/a b/scrubjay/hooks/hook.py' --host codex",
+            },
+            True,
+        ),
         ({"type": "command", "command": "env SCRUBJAY_HOME=/x /opt/scrubjay-hook --host cursor"}, True),
         ({"type": "command", "bash": "/opt/scrubjay-hook --host copilot-cli"}, True),
         ({"type": "command", "powershell": r"C:\tools\scrubjay-hook.exe --host copilot-cli"}, True),
@@ -257,7 +275,7 @@ def test_a_lost_record_of_changes_loses_only_the_original_formatting(home: Home,
         ({"command": 5}, False),
         ("scrubjay hook stop", False),
     ],
-)  # fmt: skip
+)
 def test_our_hooks_are_recognised_by_their_command(handler, is_ours):
     assert is_our_hook(handler) is is_ours
 
