@@ -196,12 +196,7 @@ def test_a_foreign_store_is_refused(name, content, tmp_path):
         ("claude-mem", "linux", {}, "/home/kim/.claude-mem/claude-mem.db"),
         ("claude-mem", "linux", {"CLAUDE_MEM_DATA_DIR": "/d"}, "/d/claude-mem.db"),
         ("mcp-memory-service", "linux", {}, "/home/kim/.local/share/mcp-memory/sqlite_vec.db"),
-        (
-            "mcp-memory-service",
-            "darwin",
-            {},
-            "/home/kim/Library/Application Support/mcp-memory/sqlite_vec.db",
-        ),
+        ("mcp-memory-service", "darwin", {}, "/home/kim/Library/Application Support/mcp-memory/sqlite_vec.db"),
         ("mcp-memory-service", "win32", {}, r"C:\Users\kim\AppData\Local\mcp-memory\sqlite_vec.db"),
         ("mcp-memory-service", "linux", {"MCP_MEMORY_SQLITE_PATH": "/x.db"}, "/x.db"),
         ("mem0", "win32", {}, r"C:\Users\kim\.mem0\history.db"),
@@ -211,7 +206,7 @@ def test_a_foreign_store_is_refused(name, content, tmp_path):
         ("basic-memory", "linux", {}, "/home/kim/.basic-memory/config.json"),
         ("mempalace", "win32", {}, r"C:\Users\kim\.mempalace\palace"),
     ],
-)
+)  # fmt: skip
 def test_each_store_is_found_where_its_program_keeps_it(name, platform, env, expected):
     home = r"C:\Users\kim" if platform == "win32" else "/home/kim"
     assert list(BY_NAME[name].places(Machine(env, home, platform))) == [expected]

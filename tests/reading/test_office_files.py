@@ -205,17 +205,10 @@ def letters(text: str) -> str:
         (f"<m:limLow><m:e>{letters('lim')}</m:e><m:lim>{letters('n→0')}</m:lim></m:limLow>", "lim_(n→0)"),
         (f"<m:func><m:fName>{letters('log')}</m:fName><m:e>{letters('n')}</m:e></m:func>", "log n"),
         (f"<m:acc><m:accPr/><m:e>{letters('y')}</m:e></m:acc>", "y\u0302"),
-        (
-            f"<m:sPre><m:sub>{letters('6')}</m:sub><m:sup>{letters('14')}</m:sup><m:e>{letters('C')}</m:e></m:sPre>",
-            "^14_6 C",
-        ),
-        (
-            '<m:f><m:fPr><m:type m:val="noBar"/></m:fPr>'
-            f"<m:num>{letters('n')}</m:num><m:den>{letters('k')}</m:den></m:f>",
-            "binom(n, k)",
-        ),
+        (f"<m:sPre><m:sub>{letters('6')}</m:sub><m:sup>{letters('14')}</m:sup><m:e>{letters('C')}</m:e></m:sPre>", "^14_6 C"),
+        ('<m:f><m:fPr><m:type m:val="noBar"/></m:fPr>' f"<m:num>{letters('n')}</m:num><m:den>{letters('k')}</m:den></m:f>", "binom(n, k)"),
     ],
-)
+)  # fmt: skip
 def test_parts_of_a_formula_stay_apart(xml: str, text: str) -> None:
     assert read(made.word_of(f"<m:oMath>{xml}</m:oMath>"), "a.docx").text == text
 
