@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from lxml import etree
 
+from scrubjay.reading.kinds import ZIP
 from scrubjay.reading.number_formats import BUILT_IN, written_number
-from scrubjay.reading.office import ZIP
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
 _WORKBOOK, _STYLES, _TEXTS = "xl/workbook.xml", "xl/styles.xml", "xl/sharedStrings.xml"

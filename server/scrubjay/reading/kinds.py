@@ -154,6 +154,7 @@ _REFUSED = {
     ),
 }
 HEAD = 1024  # bytes that show the kind of a file
+ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how containers of office files begin
 # Suffixes of data files that text files of Blender, Pkl, Erlang and other programs have too.
 _PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
 

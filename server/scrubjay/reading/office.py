@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from scrubjay.reading.kinds import OLE, ZIP
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from scrubjay.reading.cells import Cells
 
-ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Bytes of all unpacked members; a file of 50 MB has fewer, because it is mostly pictures, hardly compressed.
 LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000

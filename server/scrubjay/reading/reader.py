@@ -14,8 +14,8 @@ from typing import Any
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.reading.encodings import LONGEST_LINE, decode, encoding_warning, is_unicode
-from scrubjay.reading.kinds import ARCHIVES, HEAD, Kind, kind_of, markup_of, refusal
-from scrubjay.reading.office import OLE, ZIP, office_type
+from scrubjay.reading.kinds import ARCHIVES, HEAD, OLE, ZIP, Kind, kind_of, markup_of, refusal
+from scrubjay.reading.office import office_type
 from scrubjay.reading.process import PROCESSES
 from scrubjay.reading.result import UNSEEN, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
 from scrubjay.text.chunking.markdown import first_title
