@@ -35,8 +35,7 @@ def host(tmp_path: Path) -> Host:
 
 def test_without_ids_an_answer_belongs_to_the_latest_prompt(host: Host) -> None:
     for at in range(2):
-        host.prompt(f"Question number {at}")
-        host.stop(f"Answer number {at}")
+        host.exchange(f"Question number {at}", f"Answer number {at}")
     turns = host.turns()
     assert [turn[1:] for turn in turns] == [
         ("Question number 0", "Answer number 0"),
@@ -78,8 +77,7 @@ def test_queued_prompts_form_one_turn_in_order(host: Host, ids: tuple) -> None:
     assert ids[-1] in (first[0], None)
     one, other = host.envelopes()
     assert one.args["ts"] == other.args["ts"]
-    host.prompt("Next question", prompt_id="p9")
-    host.stop("Next answer", prompt_id="p9")
+    host.exchange("Next question", "Next answer", prompt_id="p9")
     assert host.turns()[-1] == ("p9", "Next question", "Next answer")
 
 
@@ -109,7 +107,7 @@ def test_events_that_waited_for_an_engine_are_paired_as_if_read_at_once(host: Ho
             event = {**place, "id": f"event-{kind}-{number}", "kind": kind, "time_ns": at + after}
             event |= {"prompt": None if after else "Go on, please", "answer": answer if after else None}
             spool.write_event(open_home(host.home.root), event)
-    assert [turn[1:] for turn in host.turns()] == [
+    assert host.said() == [
         ("Go on, please", "Renamed to advance()."),
         ("Go on, please", "And its tests."),
     ]
@@ -197,14 +195,12 @@ def test_a_prompt_that_the_service_failed_is_not_part_of_the_next(host: Host) ->
         ("user", "Again please", {"promptId": "p2"}),
     )
     host.prompt("Push it please", prompt_id="p1", transcript_path=path)
-    host.prompt("Again please", prompt_id="p2", transcript_path=path)
-    host.stop("Pushed.", prompt_id="p2", transcript_path=path)
+    host.exchange("Again please", "Pushed.", prompt_id="p2", transcript_path=path)
     assert host.turns() == [("p1", "Push it please", None), ("p2", "Again please", "Pushed.")]
 
 
 def test_a_session_that_ends_is_compared_with_its_transcript(host: Host) -> None:
-    host.prompt("Push it please", prompt_id="p1")
-    host.stop("Pushed.", prompt_id="p1")
+    host.exchange("Push it please", "Pushed.", prompt_id="p1")
     host.fire("session_end", reason="other")
     assert host.turns() == [("p1", "Push it please", "Pushed.")] and host.log() == ""
     (path,) = spool.requests(host.home)
@@ -293,7 +289,7 @@ def test_a_prompt_whose_answer_must_not_be_recorded_is_a_turn_without_an_answer(
         host.stop("The client wants to sell.", transcript_path=path, **place)
     else:
         host.fire(end, transcript_path=path, **place)
-    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", None)]
+    assert host.said() == [("Rename tick() please", None)]
     (alone,) = host.envelopes()
     assert (alone.scope, alone.capture, alone.host) == (host.scope, "all", "claude-code")
     assert host.log() == ""
@@ -308,7 +304,7 @@ def test_the_answer_to_a_prompt_said_in_a_pause_is_not_paired_with_the_prompt_be
     host.prompt("Look at what the client wrote", prompt_id=ids[1])
     host.policy()
     host.stop("They want to merge.", prompt_id=ids[1])
-    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", None)]
+    assert host.said() == [("Rename tick() please", None)]
 
 
 def test_the_answer_to_a_prompt_said_in_a_pause_without_a_hook_is_not_recorded(host: Host) -> None:
@@ -322,7 +318,7 @@ def test_the_answer_to_a_prompt_said_in_a_pause_without_a_hook_is_not_recorded(h
     host.policy(pauses=[["2026-03-05T12:00:00Z", "2026-03-05T12:03:00Z"]])
     host.stop("They want to merge.", transcript_path=path)
     host.stop("Renamed to advance().", transcript_path=path)
-    assert [turn[1:] for turn in host.turns()] == [(None, "Renamed to advance().")]
+    assert host.said() == [(None, "Renamed to advance().")]
 
 
 def test_an_answer_is_not_given_to_a_prompt_when_the_transcript_names_another(host: Host) -> None:
@@ -365,8 +361,7 @@ def test_a_prompt_said_in_a_folder_excluded_later_is_not_recorded(host: Host) ->
 
 
 def test_an_error_of_the_service_is_not_an_answer(host: Host) -> None:
-    host.prompt("Push it please", prompt_id="p1")
-    host.stop("API Error: Request rejected (429)", prompt_id="p1")
+    host.exchange("Push it please", "API Error: Request rejected (429)", prompt_id="p1")
     assert host.turns() == [("p1", "Push it please", None)]
 
 
@@ -381,7 +376,7 @@ def test_a_transcript_that_is_not_a_file_blocks_nothing(host: Host, kind: str) -
     for text in ("Push it please", "Test it"):
         host.prompt(text, transcript_path=path)
     host.stop("Done with both.", transcript_path=path)
-    assert [turn[1:] for turn in host.turns()] == [("Push it please\n\nTest it", "Done with both.")]
+    assert host.said() == [("Push it please\n\nTest it", "Done with both.")]
     assert host.log() == ""
 
 
@@ -390,8 +385,7 @@ def test_a_file_that_is_a_fifo_blocks_nothing(host: Host, name: str) -> None:
     open_home(host.home.root)
     os.mkfifo(host.project / ".git" if "/" in name else os.path.join(host.home.root, name))
     started = time.monotonic()
-    host.prompt("Push it please", prompt_id="p1")
-    host.stop("Pushed.", prompt_id="p1")
+    host.exchange("Push it please", "Pushed.", prompt_id="p1")
     assert time.monotonic() - started < 3  # a hook that waits gives up after 2 or 5 s
     assert "deadline" not in host.log()
     assert len(host.turns()) == (0 if name == "capture.json" else 1)
@@ -495,8 +489,7 @@ def test_a_prompt_not_typed_by_the_user_and_its_answer_are_not_recorded(host: Ho
     ["<task-notification>\n<task-id>b1</task-id></task-notification>", "<bash-input>ls</bash-input>"],
 )
 def test_a_prompt_written_by_the_host_is_not_recorded(host: Host, prompt: str) -> None:
-    host.prompt(prompt, prompt_id="p1")
-    host.stop("The background job is done.", prompt_id="p1")
+    host.exchange(prompt, "The background job is done.", prompt_id="p1")
     assert host.turns() == []
 
 
@@ -514,8 +507,7 @@ def test_a_prompt_excluded_by_the_user_leaves_no_trace(host: Host, values: dict)
     host.policy(**json.loads(json.dumps(values).replace("PROJECT", str(host.project))))
     (host.project / "deep").mkdir()
     for cwd in (host.project, host.project / "deep"):
-        host.prompt("Rename tick() please", prompt_id="p1", cwd=str(cwd))
-        host.stop("Renamed to advance().", prompt_id="p1", cwd=str(cwd))
+        host.exchange("Rename tick() please", "Renamed to advance().", prompt_id="p1", cwd=str(cwd))
         host.fire("session_start", source="startup", cwd=str(cwd))
     assert host.turns() == []
     written = b"".join(path.read_bytes() for path in Path(host.home.root).rglob("*") if path.is_file())
@@ -534,9 +526,8 @@ def test_the_answer_to_an_unrecorded_prompt_is_not_recorded_either(
     host.policy()
     host.stop("They want to merge.", prompt_id=ids[0])
     assert b"merge" not in b"".join(Path(path).read_bytes() for path in spool.events(host.home))
-    host.prompt("Rename tick() please", prompt_id=ids[1])
-    host.stop("Renamed to advance().", prompt_id=ids[1])
-    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", "Renamed to advance().")]
+    host.exchange("Rename tick() please", "Renamed to advance().", prompt_id=ids[1])
+    assert host.said() == [("Rename tick() please", "Renamed to advance().")]
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
@@ -560,9 +551,8 @@ def test_an_answer_given_during_a_pause_is_not_read_from_the_transcript(
     host.policy(**hidden)
     host.stop("The client wants to sell.", prompt_id=ids[0], transcript_path=path, **place)
     host.policy(**({"since": resumed} if way == "pause" else hidden))
-    host.prompt("And its tests", prompt_id=ids[1], transcript_path=path)
-    host.stop("Renamed to advance().", prompt_id=ids[1], transcript_path=path)
-    recorded = [turn[1:] for turn in host.turns()]
+    host.exchange("And its tests", "Renamed to advance().", prompt_id=ids[1], transcript_path=path)
+    recorded = host.said()
     assert recorded == [("Rename tick() please", None), ("And its tests", "Renamed to advance().")]
 
 
@@ -579,9 +569,8 @@ def test_an_interrupted_unrecorded_prompt_is_not_part_of_the_next(host: Host, id
     host.policy(paused=True)
     host.prompt("Look at what the client wrote", prompt_id=ids[0], transcript_path=path)
     host.policy()
-    host.prompt("Rename tick() please", prompt_id=ids[1], transcript_path=path)
-    host.stop("Renamed to advance().", prompt_id=ids[1], transcript_path=path)
-    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", "Renamed to advance().")]
+    host.exchange("Rename tick() please", "Renamed to advance().", prompt_id=ids[1], transcript_path=path)
+    assert host.said() == [("Rename tick() please", "Renamed to advance().")]
 
 
 def test_an_excluded_project_stays_excluded_through_a_link_and_after_cd(host: Host, tmp_path: Path) -> None:
@@ -612,20 +601,16 @@ def test_the_copy_of_a_damaged_policy_is_followed(host: Host, way: str) -> None:
         os.mkdir(host.home.capture)
     elif way == "garbage":
         Path(host.home.capture).write_text("{")
-    host.prompt("thanks", prompt_id="p1")
-    host.stop("You are very welcome", prompt_id="p1")
-    host.prompt("ok", prompt_id="p2")
-    host.stop("We decided to rename tick() to advance().", prompt_id="p2")
+    host.exchange("thanks", "You are very welcome", prompt_id="p1")
+    host.exchange("ok", "We decided to rename tick() to advance().", prompt_id="p2")
     assert [turn[0] for turn in host.turns()] == ["p2"]
     assert host.log() == ""
 
 
 def test_an_exchange_too_short_or_not_salient_is_skipped_and_not_queued(host: Host) -> None:
     host.policy(capture="salient")
-    host.prompt("thanks", prompt_id="p1")
-    host.stop("You are very welcome", prompt_id="p1")
-    host.prompt("ok", prompt_id="p2")
-    host.stop("We decided to rename tick() to advance().", prompt_id="p2")
+    host.exchange("thanks", "You are very welcome", prompt_id="p1")
+    host.exchange("ok", "We decided to rename tick() to advance().", prompt_id="p2")
     assert host.turns() == [("p2", "ok", "We decided to rename tick() to advance().")]
     assert host.envelopes()[0].capture == "salient"
 
@@ -662,8 +647,7 @@ def test_an_answer_does_not_repeat_a_secret_that_only_its_prompt_names(host: Hos
     secret = "kestrel" + "771199"
     prompt, answer = f"The password is {secret}", f"Noted: anna has {secret}."
     path = transcript(host, ("user", prompt, {"promptId": "p1"}), ("assistant", said(answer), {}))
-    host.prompt(prompt, prompt_id="p1", transcript_path=path)
-    host.stop(answer, prompt_id="p1", transcript_path=path)
+    host.exchange(prompt, answer, prompt_id="p1", transcript_path=path)
     assert host.turns() == [
         ("p1", "The password is [redacted:password]", "Noted: anna has [redacted:secret].")
     ]
@@ -695,8 +679,7 @@ def test_a_valid_named_scope_takes_precedence(host: Host) -> None:
 
 def test_old_prompts_are_not_kept(host: Host) -> None:
     for at in range(23):
-        host.prompt(f"Question number {at}", prompt_id=f"p{at}")
-        host.stop(f"Answer number {at}", prompt_id=f"p{at}")
+        host.exchange(f"Question number {at}", f"Answer number {at}", prompt_id=f"p{at}")
     host.take()
     (folder,) = Path(host.home.prompts).iterdir()
     assert len(list(folder.iterdir())) == 20

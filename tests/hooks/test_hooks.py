@@ -309,8 +309,7 @@ def test_an_injection_is_small_has_whole_lines_and_is_stripped_from_captured_tex
         2,
     )
     assert all(line.endswith("é" * 90) for line in lines[1:-1])
-    host.prompt(f"{block}\nAnd now?", prompt_id="p2")
-    host.stop("Nothing more.", prompt_id="p2")
+    host.exchange(f"{block}\nAnd now?", "Nothing more.", prompt_id="p2")
     assert host.turns()[0][1] == "What do we know?\n\nAnd now?"
 
 
@@ -473,8 +472,7 @@ def test_a_host_that_has_exited_is_not_an_error(host: Host) -> None:
 
 def test_written_files_are_private(host: Host) -> None:
     host.env["SCRUBJAY_HOME"] = host.home.root
-    host.prompt("Rename tick() please", prompt_id="p1")
-    host.stop("Renamed to advance().", prompt_id="p1")
+    host.exchange("Rename tick() please", "Renamed to advance().", prompt_id="p1")
     host.raw("stop", b"garbage")
     host.fire("session_start", source="startup")
     for folder, _, files in os.walk(host.home.root):
@@ -552,8 +550,7 @@ def test_installed_scripts_run_from_inside_the_package(host: Host, tmp_path: Pat
     shutil.copytree(PACKAGE, site / "scrubjay", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOOKS, site / "scrubjay" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
     host.scripts = site / "scrubjay" / "hooks"
-    host.prompt("Rename tick() please", prompt_id="p1")
-    host.stop("Renamed to advance().", prompt_id="p1")
+    host.exchange("Rename tick() please", "Renamed to advance().", prompt_id="p1")
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
 
 

@@ -108,6 +108,11 @@ class Host:
     def stop(self, answer: object, **fields: object) -> dict:
         return self.fire("stop", last_assistant_message=answer, **{"stop_hook_active": False, **fields})
 
+    def exchange(self, text: str, answer: str, **fields: object) -> None:
+        """Send a prompt and its answer."""
+        self.prompt(text, **fields)
+        self.stop(answer, **fields)
+
     def policy(self, **values: object) -> None:
         Path(self.home.root).mkdir(exist_ok=True)
         Path(self.home.capture).write_text(json.dumps(values))
@@ -131,6 +136,10 @@ class Host:
             tuple(envelope.args.get(name) for name in ("prompt_id", "user", "assistant"))
             for envelope in self.envelopes()
         ]
+
+    def said(self) -> list[tuple]:
+        """(user, assistant) of these turns."""
+        return [turn[1:] for turn in self.turns()]
 
     def recorded(self) -> list[Turn]:
         """The turns that an engine records from hook events and their transcripts."""
