@@ -90,13 +90,16 @@ def test_an_ambiguous_encoding_is_not_guessed() -> None:
     ("data", "text"),
     [
         ("Größe über ".encode() + b"\xff Ende", "Größe über \ufffd Ende"),
-        ("Übersicht geprüft\n".encode() * 3 + "Rückgabe".encode("cp1252"), "Übersicht geprüft\n" * 3 + "Rückgabe"),
+        (
+            "Übersicht geprüft\n".encode() * 3 + "Rückgabe".encode("cp1252"),
+            "Übersicht geprüft\n" * 3 + "Rückgabe",
+        ),
         ("Rückgabe für Köln\n".encode("cp1252") * 9 + "Größe".encode(), "Rückgabe für Köln\n" * 9 + "Größe"),
         (CHINESE.encode() * 5 + b"\xff" + CHINESE.encode(), CHINESE * 5 + "\ufffd" + CHINESE),
         (b"begin\n" + bytes(4096) + "Größe\n".encode(), "begin\n Größe\n"),
         ("Rückgabe für Köln\n".encode("cp1252") * 9 + bytes(512), "Rückgabe für Köln\n" * 9 + " "),
     ],
-)  # fmt: skip
+)
 def test_bad_bytes_lines_and_gaps_leave_the_rest_unchanged(data: bytes, text: str) -> None:
     assert decode(data)[0] == text
 
@@ -144,9 +147,10 @@ def test_marked_text_that_is_cut_or_has_one_bad_character_is_read(encoding: str)
         (KOREAN, "cp949"),
     ],
 )
-def test_a_cut_letter_spoils_only_its_line(text: str, encoding: str) -> None:
+def test_a_bad_byte_or_a_cut_letter_spoils_only_its_line(text: str, encoding: str) -> None:
     data = f"{text}\n".encode(encoding) * 20
-    for damaged in (data[1:], data[:-3]):
+    middle = len(data) // 2
+    for damaged in (data[:middle] + b"\xff" + data[middle:], data[1:], data[:-3]):
         lines = decode(damaged)[0].split("\n")
         assert sum(line == text for line in lines) >= 18
 

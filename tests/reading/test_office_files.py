@@ -304,12 +304,40 @@ def test_an_old_document_is_read_without_deleted_words_and_with_powers_and_apart
     )
 
 
+def test_numbers_of_an_old_workbook_are_read_as_displayed() -> None:
+    rows = read(made.old("shares.xls"), "shares.xls").text.split("\n")[4:]
+    assert rows == [
+        "| share | 12.5% |",
+        "| tax | 19% |",
+        "| price | 1234.5 € |",
+        "| weight | 12 kg |",
+        "| code | 01234 |",
+        "| size | 7 |",
+        "| double | 25% |",
+    ]
+
+
 def test_words_around_a_tab_or_the_end_of_a_page_of_a_word_document_stay_apart() -> None:
     document = made.docx.Document()
     document.sections[0].header.paragraphs[0].text = "Owl Ltd\tDraft"
     document.add_paragraph().add_run("before").add_break(made.docx.enum.text.WD_BREAK.PAGE)
     document.paragraphs[-1].add_run("after")
     assert read(made.saved(document), "a.docx").text.split() == ["before", "after", "Owl", "Ltd", "Draft"]
+
+
+def test_a_sheet_with_a_stray_cell_far_from_its_table_is_read() -> None:
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("S")
+    sheet.write_row(0, 0, ["name", "share"])
+    sheet.write_row(1, 0, ["tern", 0.5], book.add_format({"num_format": "0%"}))
+    sheet.write(1_048_575, 16_383, "stray")
+    sheet.write_comment(1, 0, "Ask the stork")
+    book.close()
+    assert read(file.getvalue(), "a.xlsx").text == (
+        "# S\n\n| name | share | |\n|---|---|---|\n| tern | 50% | |\n| | | stray |\n"
+        "| (comment: Ask the stork) | | |"
+    )
 
 
 def test_an_opendocument_file_with_a_password_is_refused_as_protected() -> None:

@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Set
 
 from lxml import etree
 
@@ -16,6 +16,7 @@ _ADDRESSES = ("http://", "https://", "mailto:")
 _POSITION = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _FORMULA_OR_ERROR = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")
 _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
+_BELOW_ALL = 10_000_000  # more rows than a sheet has
 _MOST = 200_000  # cells of a sheet that are displayed differently
 
 Position = tuple[int, int]  # row and column, from 0
@@ -24,14 +25,13 @@ Position = tuple[int, int]  # row and column, from 0
 class Cells:
     """The cells of a workbook that are displayed differently from their value."""
 
-    def __init__(self, data: bytes) -> None:
-        """Read a workbook; one that is not an archive of XML (XLS, XLSB) has no such cells."""
+    def __init__(self, data: bytes, moved: Set[str]) -> None:
+        """Read a workbook; the cells of the parts `moved` are not where their comments say."""
+        self._moved = moved
+        self._archive = zipfile.ZipFile(io.BytesIO(data))
         self._formats: dict[str, str] = {}  # style -> format that adds something to a number
         self._sheets: dict[str, str] = {}  # sheet name -> part
         self._raised: dict[str, str] = {}  # number of a shared text -> the text with its raised parts marked
-        if not data.startswith(ZIP):
-            return
-        self._archive = zipfile.ZipFile(io.BytesIO(data))
         if _WORKBOOK in self._archive.namelist():
             self._formats = self._formats_by_style()
             self._raised = self._texts_with_raised_parts()
@@ -41,8 +41,8 @@ class Cells:
 
     def of(self, sheet: str) -> Mapping[Position, str]:
         """Return the displayed text of each cell of a sheet whose value is displayed differently."""
-        part = self._sheets.get(sheet)
-        if part is None or part not in self._archive.namelist():
+        part = self._sheets.get(sheet, "")
+        if part not in self._archive.namelist():
             return {}
         texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
@@ -64,22 +64,26 @@ class Cells:
         """Return the comments of a sheet by position; a thread replaces its note for old programs."""
         notes: dict[Position, str] = {}
         threads: dict[Position, str] = {}
-        for part in self._related(sheet, "comments"):
-            for comment in part.iterfind("{*}commentList/{*}comment"):
-                text = "".join(run.text or "" for run in comment.iter("{*}t"))
-                notes[_position(comment.get("ref"))] = " ".join(text.split())
-        for part in self._related(sheet, "threadedComment"):
-            for comment in part.iterfind("{*}threadedComment"):
-                position, text = _position(comment.get("ref")), comment.findtext("{*}text") or ""
-                threads[position] = " ".join([threads.get(position, ""), *text.split()]).strip()
-        return {**notes, **threads}
+        for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
+            if kind == "comments" and part in self._archive.namelist():
+                for comment in parse_part(self._archive, part).iterfind("{*}commentList/{*}comment"):
+                    text = "".join(run.text or "" for run in comment.iter("{*}t"))
+                    notes[_position(comment.get("ref"))] = " ".join(text.split())
+            elif kind == "threadedComment" and part in self._archive.namelist():
+                for comment in parse_part(self._archive, part).iterfind("{*}threadedComment"):
+                    position, text = _position(comment.get("ref")), comment.findtext("{*}text") or ""
+                    threads[position] = " ".join([threads.get(position, ""), *text.split()]).strip()
+        comments = {**notes, **threads}
+        if self._sheets.get(sheet) in self._moved:
+            return {(row + _BELOW_ALL, column): text for (row, column), text in comments.items()}
+        return comments
 
     def links(self, sheet: str) -> Mapping[Position, str]:
         """Return the web addresses that cells of a sheet lead to, by position."""
-        part = self._sheets.get(sheet)
-        related = related_parts(self._archive, part) if part else {}
+        part = self._sheets.get(sheet, "")
+        related = related_parts(self._archive, part)
         addresses = {key: each.part for key, each in related.items() if each.part.startswith(_ADDRESSES)}
-        if not part or not addresses:
+        if not addresses or part in self._moved:
             return {}
         links = parse_part(self._archive, part).iterfind("{*}hyperlinks/{*}hyperlink")
         return {
@@ -91,17 +95,12 @@ class Cells:
 
     def boxes(self, sheet: str) -> list[str]:
         """Return the texts of the boxes drawn on a sheet."""
-        drawings = self._related(sheet, "drawing")
-        paragraphs = (each for drawing in drawings for each in drawing.iterfind(".//{*}txBody/{*}p"))
-        texts = ("".join(run.text or "" for run in paragraph.iter("{*}t")) for paragraph in paragraphs)
+        texts = []
+        for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
+            if kind == "drawing" and part in self._archive.namelist():
+                for paragraph in parse_part(self._archive, part).iterfind(".//{*}txBody/{*}p"):
+                    texts.append("".join(run.text or "" for run in paragraph.iter("{*}t")))
         return [f"\n{text}" for text in texts if text.strip()]
-
-    def _related(self, sheet: str, kind: str) -> Iterator[Element]:
-        """Yield the parts of this kind that a sheet refers to."""
-        if part := self._sheets.get(sheet):
-            for each in related_parts(self._archive, part).values():
-                if each.kind == kind and each.part in self._archive.namelist():
-                    yield parse_part(self._archive, each.part)
 
     def _displayed_text(self, cell: Element) -> str | None:
         value: str | None = cell.findtext("{*}v")

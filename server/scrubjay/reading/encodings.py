@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from scrubjay.reading.result import Conversion, Unreadable
@@ -42,6 +42,8 @@ _LIKELY = (
     "iso8859-7 mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 "
     "big5hkscs cp949"
 ).split()
+_SEVERAL_BYTES = ("cp932", "euc_jis_2004", "gb18030", "big5hkscs", "cp949")  # encodings with pairs of bytes
+_MOST_REPAIRED = 0.02  # share of the bytes beyond ASCII that are left out
 _FAVOURED = {"cp1252": 1.4}  # factors of the likelihood; cp1252 is the commonest encoding
 _SURE = 1.06  # how many times likelier the best guess must be than the next guess with another text
 # A text with at most `_FEW` bytes beyond ASCII, as in a name or two, counts as cp1252 if that is at least
@@ -233,7 +235,7 @@ def _guess(data: bytes) -> str | None:
     sample = b"\n".join(lines)[:_GUESSED_FROM]
     if _TYPOGRAPHIC.fullmatch(sample.decode("cp1252", "replace")):
         return "cp1252"
-    readings = sorted(_readings(sample), reverse=True)
+    readings = sorted((*_readings(sample, _LIKELY), *_repaired_readings(sample)), reverse=True)
     if not readings:
         return None
     best, encoding, text = readings[0]
@@ -246,11 +248,20 @@ def _guess(data: bytes) -> str | None:
     return encoding if best >= _SURE * next_best else None
 
 
-def _readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
+def _repaired_readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
+    """Yield readings without a few bad bytes: a single one rules out an encoding with pairs of bytes."""
+    for encoding in _SEVERAL_BYTES:
+        repaired = sample.decode(encoding, "ignore").encode(encoding, "ignore")
+        if 0 < len(sample) - len(repaired) <= len(sample.translate(None, _ASCII)) * _MOST_REPAIRED:
+            readings = _readings(repaired, [encoding, "cp1252"])  # which chardet falls back to
+            yield from (reading for reading in readings if reading[1] != "cp1252")
+
+
+def _readings(sample: bytes, encodings: Sequence[str]) -> Iterator[tuple[float, str, str]]:
     """Yield possible readings of the sample: likelihood, encoding and text."""
     from chardet import detect_all
 
-    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=_LIKELY):
+    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=encodings):
         encoding = codecs.lookup(candidate["encoding"] or "ascii").name
         text = sample.decode(encoding, "ignore")
         likelihood = candidate["confidence"] * _FAVOURED.get(encoding, 1.0)

@@ -20,6 +20,8 @@ _NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span 
 _NAME_OF_ROLE |= dict.fromkeys("row cell gridcell columnheader rowheader paragraph".split(), "div")
 # Classes of the numbers of lines next to source code.
 _LINE_NUMBERS = "linenos linenodiv lineno lnt rouge-gutter line-numbers-rows".split()
+_PAGE_MARKS = ("srcdoc", "shadowrootmode", "shadowroot")  # attributes of frames and templates with a page
+_DEEPEST = 5  # levels of pages within pages
 _NOT_CONTENT = "noscript svg iframe object nav".split()
 _NAVIGATION = "[role=navigation], [role=search]"
 _BLOCKS = ["h1", "h2", "h3", "p", "table"]  # a form with one of these is more than a search
@@ -93,6 +95,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     metadata = {name: next(filter(None, map(metas.get, keys)), None) for name, keys in _METAS.items()}
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     _complete_body(soup)
+    _insert_pages_within(soup)
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _write_formulas(soup)
@@ -123,6 +126,18 @@ def _complete_body(soup: BeautifulSoup) -> None:
         head.insert_after(soup.new_tag("body"))
     for tag in reversed(strays):
         soup.body.insert(0, tag.extract())  # type: ignore[union-attr]
+
+
+def _insert_pages_within(soup: BeautifulSoup, depth: int = 0) -> None:
+    """Put the pages of frames and the shadow parts of elements in their places, as in saved pages."""
+    for tag in soup(["iframe", "template"]) if depth < _DEEPEST else ():
+        if not any(map(tag.has_attr, _PAGE_MARKS)):
+            continue
+        page = BeautifulSoup(str(tag.get("srcdoc") or tag.decode_contents()), "lxml")
+        _insert_pages_within(page, depth + 1)
+        if (body := page.body) is not None:
+            body.name = "div"
+            tag.replace_with(body.extract())
 
 
 def _write_formulas(soup: BeautifulSoup) -> None:

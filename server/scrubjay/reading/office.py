@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
 
     from scrubjay.reading.cells import Cells
+    from scrubjay.reading.old_cells import OldCells
 
 # Bytes of all unpacked members; a file of 50 MB has fewer, because it is mostly pictures, hardly compressed.
 LARGEST = 256 * 1024 * 1024
@@ -133,12 +134,17 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
 
     from scrubjay.reading.cells import Cells
+    from scrubjay.reading.old_cells import OldCells
+    from scrubjay.reading.sparse import without_gaps
 
     try:
-        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        cells = Cells(data)
-        texts = ("\n".join(_sheet(book, name, cells)) for name in book.sheet_names)
+        dense, moved = without_gaps(data) if data.startswith(ZIP) else (data, set())
+        book = CalamineWorkbook.from_filelike(io.BytesIO(dense))
+        cells = Cells(dense, moved) if data.startswith(ZIP) else None
+        old_cells = OldCells(data) if data.startswith(OLE) else None
+        texts = ("\n".join(_sheet(book, name, cells, old_cells)) for name in book.sheet_names)
         sheets = [budget.take(text) for text in texts if text]
+        sheets += old_cells.notes() if old_cells else []
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
     except (CalamineError, ZipError):
@@ -147,15 +153,23 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 
 
-def _sheet(book: CalamineWorkbook, name: str, cells: Cells) -> Iterator[str]:
+def _sheet(
+    book: CalamineWorkbook, name: str, cells: Cells | None, old_cells: OldCells | None
+) -> Iterator[str]:
     from python_calamine import CalamineError
 
     try:
         sheet = book.get_sheet_by_name(name)
     except CalamineError:  # a sheet of charts has no cells
         return
-    rows = _rows(sheet, dict(cells.of(name)), dict(cells.comments(name)), cells.links(name))
-    if lines := [*_titles_and_tables(rows), *cells.boxes(name)]:
+    special_cells = cells or old_cells
+    displayed = dict(special_cells.of(name)) if special_cells else {}
+    comments = dict(cells.comments(name)) if cells else {}
+    lines = [
+        *_titles_and_tables(_rows(sheet, displayed, comments, cells.links(name) if cells else {})),
+        *(cells.boxes(name) if cells else ()),
+    ]
+    if lines:
         yield f"# {' '.join(name.split())}\n"
         yield from lines
 
