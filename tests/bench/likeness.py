@@ -22,11 +22,6 @@ from scrubjay.text import likeness
 
 PAIRS = Path(__file__).with_name("pairs.tsv")
 HALVES = ("dev", "test")
-SWEPT = {
-    "SAME_MATTER": (1.05, 1.1, 1.15, 1.2, 1.25),
-    "PARAPHRASE": (0.75, 0.8, 0.84, 0.88, 0.92),
-    "SAME_MATTER_BY_WORDS": (0.5, 0.55, 0.6, 0.65, 0.7),
-}
 
 
 class Pair(NamedTuple):
@@ -123,21 +118,9 @@ def precision(known: Sequence[Pair]) -> Iterator[str]:
         yield f"| {word} | {' | '.join(cells)} |"
 
 
-def swept(dev: Sequence[Pair]) -> Iterator[str]:
-    """A line for each value of one threshold, the others as they are shipped."""
-    for name, values in SWEPT.items():
-        shipped = getattr(likeness, name)
-        for value in values:
-            setattr(likeness, name, value)
-            mark = " (shipped)" if value == shipped else ""
-            yield f"{name} = {value}{mark}: {share(by_words if 'WORDS' in name else ours, dev)}"
-        setattr(likeness, name, shipped)
-
-
 def main() -> None:
     known = pairs()
-    print(*table(known), "", *precision(known), "", sep="\n")
-    print(*swept([pair for pair in known if pair.half == "dev"]), sep="\n")
+    print(*table(known), "", *precision(known), sep="\n")
     half = "test" if "--test" in sys.argv[1:] else "dev"
     print(f"\nTold wrongly, of the {half} half:")
     for pair in known:

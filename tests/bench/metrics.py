@@ -22,7 +22,6 @@ H: the first 10 hits. R: what came back, hits and neighbours, each turn once. E:
 any: R meets E. frac: the share of E in R. full: all of E is in R. MRR: 1 / rank of the first hit of H in E, else 0.
 w0, w2: 10 hits alone, and with up to two turns each side, of the same session.
 1,000, 2,000: of up to 100 hits those whose bare texts fill so many tokens, best first; a text without room is passed over, ten are the end.
-(`max_tokens` bounds all that an answer shows; what is in answers of 1,000 and 2,000 such tokens is measured by visible.py.)
 session: a session of R holds a turn of E. pooled: all conversations of this run in one store; the conversation must be right too.
 tokens: the sum of ceil(characters / 4) over the texts of R. dev: conversations 1, 3, 5, 7, 9; test: the others.
 A hit that an earlier hit's window holds already is skipped by scrubjay; the baselines count it among their ten.

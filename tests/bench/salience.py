@@ -1,26 +1,22 @@
 """Measures what the capture policy `salient` keeps and drops, on messages as people and assistants write
 them. `salience.tsv` holds the messages and their labels. The rule was made with the dev half; the test half
-was written before it. Baselines: the rule of an earlier revision, and keeping every message of at least 40
-characters.
+was written before it. The baseline keeps every message of at least 40 characters.
 
-    python tests/bench/salience.py [REVISION]
+    python tests/bench/salience.py
 """
 
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from figures import grid
 
 from scrubjay.home import capture
 
 MESSAGES = Path(__file__).with_name("salience.tsv")
-BEFORE = "29914c1"  # the last revision whose rule was a list of cue words
 GOALS = {"keep": 0.95, "drop": 0.80}  # on the test half
 
 Rule = Callable[[str], bool]
@@ -39,17 +35,6 @@ def messages() -> list[Message]:
     """All messages of the file."""
     with MESSAGES.open(encoding="utf-8", newline="") as file:
         return [Message(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
-
-
-def rule_of(revision: str) -> Rule:
-    """The rule of a revision."""
-    name = f"{revision}:server/scrubjay/home/capture.py"
-    source = subprocess.run(
-        ["git", "show", name], cwd=MESSAGES.parent, capture_output=True, check=True
-    ).stdout
-    module: dict[str, Any] = {"__name__": "capture_before", "__file__": capture.__file__}
-    exec(source, module)
-    return module["is_salient"]
 
 
 def share(told: Iterable[Message], rule: Rule) -> str:
@@ -71,9 +56,7 @@ def lines(rules: dict[str, Rule]) -> Iterator[list[str]]:
 
 def main() -> None:
     """Print the table and the goals."""
-    revision = sys.argv[1] if len(sys.argv) > 1 else BEFORE
-    before, length = rule_of(revision), lambda text: len(text) >= 40
-    print(grid(list(lines({f"at {revision}": before, "40 characters": length, "now": capture.is_salient}))))
+    print(grid(list(lines({"40 characters": lambda text: len(text) >= 40, "now": capture.is_salient}))))
     print("Goals on the test half:", ", ".join(f"{label} {goal:.0%}" for label, goal in GOALS.items()))
 
 

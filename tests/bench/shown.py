@@ -16,7 +16,6 @@ from projects import plain
 
 FENCE = "<recalled-data"
 DOUBTFUL_HITS, DOUBTFUL_TOKENS = 3, 250  # limits of an answer that is marked as doubtful
-BEGINNING = 80  # characters of a turn by which it is recognised in a text
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,6 @@ def positions(text: str, each: Iterable[Iterable[str]]) -> list[int | None]:
         line = bisect_left(ends, min(starts)[1]) if starts else None
         places.append(None if line is None else math.ceil(characters[line] / 4))
     return places
-
-
-def beginning(text: str) -> str:
-    """The words by which a turn is recognised."""
-    return plain(text)[:BEGINNING]
 
 
 def tokens_of(text: str) -> int:

@@ -3,7 +3,7 @@ the answer, and whether it is silent without one. Asks the installed command ove
 model does.
 
     python tests/bench/visible.py [--projects NAMES] [--half dev] [--kinds plain,why] [--failures]
-    [--arguments JSON] [--data locomo10.json [--conversations 1,3] [--questions 20] [--only-data]] [--json FILE]
+    [--arguments JSON] [--json FILE]
 
 The made-up projects in the folder `projects`: each gets a home of its own, in which every turn, fact and
 document is written through the spool, as hooks do, so that it has its own date; then each question is asked
@@ -38,18 +38,8 @@ dense       the same by the cosine of the bundled model's vectors of the questio
             far as the model reads it; it never refuses
 
 A line a project: `plausible` is `refused` of the kind `plausible` alone. The goals are judged by the projects
-that are of the half `test` as a whole, and by all that was asked of LoCoMo.
-
-LoCoMo: all questions that name evidence, asked with `query` alone, and with `max_tokens` of 1,000 and 2,000.
-
-shown         the first 80 characters of a turn of the evidence stand in the text
-within        the same, in the first 1,000 or 2,000 tokens of the text, whatever more was shown
-over          answers that show more than their budget
-words, dense  as many turns in full as the budget holds as quoted text, by BM25 or by cosine; five where there
-              is none
-
-Of LoCoMo only numbers are printed and written. `--failures` prints the questions to projects that failed, with
-the beginning of what was shown.
+that are of the half `test` as a whole. `--failures` prints the questions that failed, with the beginning of
+what was shown.
 """
 
 from __future__ import annotations
@@ -74,11 +64,9 @@ from figures import average, grid, header, percent, percentile, report, say
 from homes import COMMAND, Place, need_command
 from http_face import Visitor
 from kept import enveloped, said_by
-from locomo import Haystack, counts, half_of, published
-from locomo import load as conversations
 from projects import Project, Question, Record
 from rpc import Client
-from shown import DOUBTFUL_HITS, DOUBTFUL_TOKENS, Shown, beginning, fenced, listing
+from shown import DOUBTFUL_HITS, DOUBTFUL_TOKENS, Shown, fenced, listing
 
 from scrubjay.encoders import Encoder, open_encoder
 from scrubjay.home import spool
@@ -92,7 +80,6 @@ DOCUMENT, PLAUSIBLE = "document", "plausible"
 ANSWERED = tuple(kind for kind in projects.ANSWERED if kind != DOCUMENT)
 FIRST = 150  # tokens within which the answer should appear
 THRESHOLD = 0.6  # of /v4/search by default
-BUDGETS = (1_000, 2_000)
 _HITS, _RANKED = 5, 10  # of a baseline: shown, and judged
 _EMBEDDED_SECONDS = 3600.0  # on a busy machine
 _FAILURE = 300  # characters of an answer
@@ -191,43 +178,19 @@ def _first(marks: Iterable[bool]) -> int | None:
     return next((place for place, mark in enumerate(marks, 1) if mark), None)
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """One question of LoCoMo with one budget, or none: whether its evidence was shown, and where."""
-
-    system: str
-    half: str
-    conversation: int
-    question: int
-    budget: int | None
-    visible: int
-    position: int | None
-    ms: float = 0.0
-
-    @property
-    def within(self) -> bool:
-        return self.position is not None and (self.budget is None or self.position <= self.budget)
-
-
 def main() -> int:
     """Measure what the options select; the exit code is 1 when a complete run misses a goal."""
     parser = _parser()
     options = parser.parse_args()
     need_command(parser)
     about, start = header(), time.perf_counter()
-    asked = [] if options.only_data else list(_asked_of_projects(options))
-    evidence = list(_asked_of_locomo(options)) if options.data else []
+    asked = list(_asked_of_projects(options))
     tools = _tools()
     about["took"] = f"{time.perf_counter() - start:.0f} s"
-    aims = _goals(asked, evidence, tools)
-    tables = {
-        "kinds": kind_lines(asked),
-        "projects": project_lines(asked),
-        "locomo": evidence_lines(evidence),
-    }
+    aims = _goals(asked, tools)
+    tables = {"kinds": kind_lines(asked), "projects": project_lines(asked)}
     written = {
         "projects": [each.written for each in asked],
-        "locomo": [asdict(each) for each in evidence],
         "tools": tools,
         "goals": [{**asdict(aim), "short": aim.short} for aim in aims],
         "tables": {
@@ -239,8 +202,7 @@ def main() -> int:
     report(about, *shown, _tools_line(tools), goals_table(aims), file=options.json, **written)
     if options.failures:
         _print_failures(asked)
-    chosen = (options.projects, options.kinds, options.conversations, options.questions, options.arguments)
-    complete = options.half == "all" and not any(chosen)
+    complete = options.half == "all" and not any((options.projects, options.kinds, options.arguments))
     return int(complete and any(aim.short for aim in aims))
 
 
@@ -456,53 +418,6 @@ def _embedded(status: Mapping[str, Any]) -> bool:
     return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
 
 
-def _asked_of_locomo(options: argparse.Namespace) -> Iterator[Evidence]:
-    for number, haystack in enumerate(conversations(options.data), 1):
-        if number in (options.conversations or [number]) and options.half in ("all", half_of(number)):
-            questions = haystack.questions[: options.questions]
-            yield from _evidence_by_baselines(replace(haystack, questions=questions))
-            yield from _evidence(replace(haystack, questions=questions), options.arguments or {})
-
-
-def _evidence(haystack: Haystack, more: Mapping[str, Any]) -> Iterator[Evidence]:
-    texts = {turn.key: beginning(turn.text) for turn in haystack.turns}
-    with served([_record(turn) for turn in haystack.turns]) as home:
-        start = time.perf_counter()
-        for question in haystack.questions:
-            wanted = [texts[key] for key in question.evidence]
-            for budget in (None, *BUDGETS):
-                asked = {"query": question.text, **more, **({"max_tokens": budget} if budget else {})}
-                shown, ms = home.search(asked)
-                where = (question.half, question.conversation, question.number, budget)
-                yield Evidence(SCRUBJAY, *where, shown.tokens, shown.position(wanted), ms)
-        say(f"{haystack.name}: {len(haystack.questions)} questions in {time.perf_counter() - start:.0f} s")
-
-
-def _record(turn: Any) -> Record:
-    at = datetime.fromisoformat(turn.ts).replace(tzinfo=UTC)
-    said = {"role": turn.role, "text": turn.text}
-    place = {"session_id": turn.session, "turn": turn.number, "ts": turn.ts}
-    return Record("turn", None, at, place | said)
-
-
-def _evidence_by_baselines(haystack: Haystack) -> Iterator[Evidence]:
-    texts = {turn.key: beginning(turn.text) for turn in haystack.turns}
-    entries = [(f"{turn.ts:.16}, session {turn.session}, {turn.role}", turn.text) for turn in haystack.turns]
-    for system, ordered in _baselines([f"{turn.role}: {turn.text}" for turn in haystack.turns]).items():
-        for question in haystack.questions:
-            order = ordered(question.text)
-            wanted = [texts[key] for key in question.evidence]
-            for budget in (None, *BUDGETS):
-                shown = Shown(fenced([entries[at] for at in order[:_HITS]]))
-                for count in range(1, len(order) + 1) if budget else ():
-                    more = Shown(fenced([entries[at] for at in order[:count]]))
-                    if more.tokens > (budget or 0):
-                        break
-                    shown = more
-                where = (question.half, question.conversation, question.number, budget)
-                yield Evidence(system, *where, shown.tokens, shown.position(wanted))
-
-
 def _tools() -> dict[str, int]:
     """The tokens of `tools/list`, without output schemas and with them."""
     with Place() as place, place.client() as client:
@@ -576,7 +491,7 @@ def _among(each: Asked, first: int) -> bool:
     return each.rank is not None and each.rank <= first
 
 
-def _halves(asked: Iterable[Asked | Evidence]) -> list[str]:
+def _halves(asked: Iterable[Asked]) -> list[str]:
     halves = sorted({each.half for each in asked})
     return [*halves, "all"] if len(halves) > 1 else halves
 
@@ -618,35 +533,6 @@ def _cells(few: Sequence[Asked]) -> Iterator[str]:
     yield f"{percentile([each.ms for each in ours], 0.5):.0f}" if ours else ""
 
 
-def evidence_lines(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
-    """The questions of LoCoMo: a line a system, half and budget, below the heads."""
-    if not evidence:
-        return []
-    lines = [
-        ("system", "half", "call", "n", "visible", "median", "most", "over", "shown", "within", "p50 ms")
-    ]
-    for system in SYSTEMS:
-        for half in _halves(evidence):
-            for budget in (None, *BUDGETS):
-                few = [
-                    each
-                    for each in evidence
-                    if (each.system, each.budget) == (system, budget) and half in (each.half, "all")
-                ]
-                visible = [each.visible for each in few]
-                lines.append(
-                    (
-                        *(system, half, f"max_tokens {budget:,}" if budget else "default", str(len(few))),
-                        *(average(visible), f"{percentile(visible, 0.5):,}", f"{max(visible):,}"),
-                        percent(each > budget for each in visible) if budget else "",
-                        percent(each.position is not None for each in few),
-                        percent(each.within for each in few),
-                        f"{percentile([each.ms for each in few], 0.5):.0f}" if system == SCRUBJAY else "",
-                    )
-                )
-    return lines
-
-
 @dataclass(frozen=True)
 class Aim:
     """A target, a longer-term goal, and the measured value; shares in percent."""
@@ -662,13 +548,12 @@ class Aim:
         return self.measured > self.reach if self.at_most else self.measured < self.reach
 
 
-def _goals(asked: Sequence[Asked], evidence: Sequence[Evidence], tools: Mapping[str, int]) -> list[Aim]:
+def _goals(asked: Sequence[Asked], tools: Mapping[str, int]) -> list[Aim]:
     """The goals of this project that were measured."""
     ours = [each for each in asked if each.system == SCRUBJAY and each.unseen]
     good, bad = _parted(ours)
     of = {kind: [each for each in ours if each.kind == kind] for kind in (*ANSWERED, *projects.UNANSWERED)}
     changed, amended = ([each for each in of[kind] if each.current is not None] for kind in projects.CHANGED)
-    least = [each for each in evidence if (each.system, each.budget) == (SCRUBJAY, BUDGETS[0])]
     # (name, target, longer-term goal, measured values, whether less is better)
     wanted: list[tuple[str, float, float, list[float], bool]] = [
         ("right first", 88, 93, _percent(each.rank == 1 for each in good), False),
@@ -686,7 +571,6 @@ def _goals(asked: Sequence[Asked], evidence: Sequence[Evidence], tools: Mapping[
         ("... without an answer, any", 8, 5, _percent(bool(each.over) for each in bad), True),
         ("changed facts: the current one first", 95, 99, _percent(each.current for each in changed), False),
         ("amended turns: the later one first", 85, 95, _percent(each.current for each in amended), False),
-        (f"LoCoMo, evidence within {BUDGETS[0]:,}", 93, 94.5, _percent(each.within for each in least), False),
     ]
     return [
         *(
@@ -705,7 +589,7 @@ def _percent(values: Iterable[bool | None]) -> list[float]:
 
 def goals_table(aims: Iterable[Aim]) -> str:
     """The goals and the measured values."""
-    lines = [("projects of the half test; LoCoMo", "reach", "go for", "measured", "")]
+    lines = [("projects of the half test", "reach", "go for", "measured", "")]
     for aim in aims:
         values = (f"{value:,.1f}" for value in (aim.reach, aim.further, aim.measured))
         lines.append((aim.what, *values, "SHORT" if aim.short else "ok"))
@@ -733,10 +617,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--arguments", type=json.loads, metavar="JSON", help='more arguments of each call: {"top_k": 5}'
     )
-    parser.add_argument("--data", type=published, metavar="FILE", help="locomo10.json, as published")
-    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
-    parser.add_argument("--questions", type=int, metavar="N", help="only the first N of each conversation")
-    parser.add_argument("--only-data", action="store_true", help="LoCoMo without the projects")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
     return parser
 
