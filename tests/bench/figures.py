@@ -39,6 +39,30 @@ class Row:
         return "ok" if self.judged <= self.limit else "SHORT"
 
 
+@dataclass(frozen=True)
+class Aim:
+    """A target, a longer-term goal, and the measured value; shares in percent."""
+
+    what: str
+    reach: float
+    further: float
+    measured: float
+    at_most: bool = False
+
+    @property
+    def short(self) -> bool:
+        return self.measured > self.reach if self.at_most else self.measured < self.reach
+
+
+def aims_table(head: str, aims: Iterable[Aim]) -> str:
+    """The goals and the measured values, as a table."""
+    lines = [(head, "reach", "go for", "measured", "")]
+    for aim in aims:
+        values = (f"{value:,.1f}" for value in (aim.reach, aim.further, aim.measured))
+        lines.append((aim.what, *values, "SHORT" if aim.short else "ok"))
+    return grid(lines)
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The nearest-rank percentile: the least value that is not below `share` of all.
 

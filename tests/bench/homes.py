@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -86,7 +86,7 @@ class Place:
             client.initialize()
             for each in said:
                 client.call({"turn": "record_turn", "memory": "add_memory"}[each.kind], each.arguments)
-        self.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
+        self.until("embedded", is_embedded, 120)
 
     def engines(self) -> list[psutil.Process]:
         """The engines of this home that run now."""
@@ -141,6 +141,11 @@ class Place:
                     and process.status() != psutil.STATUS_ZOMBIE
                 ):
                     yield process
+
+
+def is_embedded(status: Mapping[str, Any]) -> bool:
+    """Return True if everything written has its vectors."""
+    return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
 
 
 def peak_memory(process: psutil.Process) -> int:

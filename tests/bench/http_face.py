@@ -115,16 +115,20 @@ def served(place: Place) -> Iterator[tuple[str, psutil.Process]]:
     with subprocess.Popen(
         command, env=place.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        home = open_home(str(place.home))
-        while not (url := engine_facts(home).get("http")):
-            if process.poll() is not None:
-                raise RuntimeError(f"The engine ended with code {process.returncode}; see {place.home}/log.")
-            time.sleep(0.05)
-        visitor = Visitor(url)
-        for number in range(30):  # loads the model and both indexes
-            visitor.search(-1 - number)
-        yield url, psutil.Process(process.pid)
-        process.terminate()
+        try:
+            home = open_home(str(place.home))
+            while not (url := engine_facts(home).get("http")):
+                if process.poll() is not None:
+                    raise RuntimeError(
+                        f"The engine ended with code {process.returncode}; see {place.home}/log."
+                    )
+                time.sleep(0.05)
+            visitor = Visitor(url)
+            for number in range(30):  # loads the model and both indexes
+                visitor.search(-1 - number)
+            yield url, psutil.Process(process.pid)
+        finally:
+            process.terminate()
 
 
 def _both_ways(place: Place, url: str, count: int) -> list[Row]:

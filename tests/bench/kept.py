@@ -42,19 +42,7 @@ class Said(NamedTuple):
 
 def said_in(haystack: Haystack) -> list[Said]:
     """Every utterance of a haystack as a turn."""
-    return [
-        Said(
-            "turn",
-            {
-                "session_id": turn.session,
-                "turn": turn.number,
-                "role": turn.role,
-                "text": turn.text,
-                "ts": turn.ts,
-            },
-        )
-        for turn in haystack.turns
-    ]
+    return [Said("turn", turn.arguments) for turn in haystack.turns]
 
 
 def said_by(records: Iterable[Record], scope: str) -> tuple[list[Said], dict[str, str]]:

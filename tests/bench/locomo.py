@@ -40,6 +40,12 @@ class Turn:
     def key(self) -> Key:
         return self.session, self.number
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `record_turn`."""
+        place = {"session_id": self.session, "turn": self.number, "ts": self.ts}
+        return {**place, "role": self.role, "text": self.text}
+
 
 @dataclass(frozen=True)
 class Question:

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import scale_text
 from figures import Row, any_short, header, percentile, report, say, spread, table
-from homes import COMMAND, Place, rested
+from homes import COMMAND, Place, is_embedded, rested
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scrubjay import VERSION
@@ -79,7 +79,7 @@ def _fill(place: Place, options: argparse.Namespace) -> None:
     say(f"importing {options.turns:,} turns and {options.facts:,} facts")
     subprocess.run([COMMAND, "import", str(lines)], env=place.env, cwd=place.project, check=True)
     say("waiting for their vectors")
-    place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 3600)
+    place.until("embedded", is_embedded, 3600)
     say("waiting for the summaries of its sessions")
     rested(place.start_engine(), 1800)
     place.stop_engine()

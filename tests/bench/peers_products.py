@@ -119,8 +119,7 @@ class Scrubjay(Product):
 
     @staticmethod
     def _record(pipe: Pipe, turn: Turn) -> dict[str, Any]:
-        about = {"session_id": turn.session, "turn": turn.number, "ts": turn.ts}
-        return pipe.ask("record_turn", about | {"role": turn.role, "text": turn.text})[1]
+        return pipe.ask("record_turn", turn.arguments)[1]
 
 
 class Mem0(Product):

@@ -22,7 +22,7 @@ from typing import Any
 import homes
 import tables
 from baselines import NAMES, Index, Vectors
-from figures import header, report, say
+from figures import aims_table, header, report, say
 from locomo import Haystack, count, counts, half_of, pool, published
 from locomo import load as conversations
 from metrics import DEFINITIONS, MODES, WINDOWS, mean, outcome
@@ -46,10 +46,14 @@ def main() -> int:
     found = tables.groups(asked)
     reached = tables.goals(found) if chosen == every else []
     shown = [DEFINITIONS, tables.systems(found), tables.categories(found), tables.times(asked)]
-    shown += [tables.aims(reached)] if reached else []
-    values = {"groups": list(map(asdict, found)), "goals": reached, "questions": list(map(_numbers, asked))}
+    shown += [aims_table("all questions", reached)] if reached else []
+    values = {
+        "groups": list(map(asdict, found)),
+        "goals": list(map(asdict, reached)),
+        "questions": list(map(_numbers, asked)),
+    }
     report(about, *shown, file=options.json, definitions=DEFINITIONS, **values)
-    return int(any(map(tables.short, reached)))
+    return int(any(aim.short for aim in reached))
 
 
 def _measured(chosen: list[Haystack], options: argparse.Namespace) -> Iterator[Asked]:

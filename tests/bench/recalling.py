@@ -10,7 +10,7 @@ from typing import Any
 
 import turns
 from figures import Row, timed_row
-from homes import Place, peak_memory
+from homes import Place, is_embedded, peak_memory
 from startup import restarts
 
 _MB = 1e6
@@ -147,7 +147,7 @@ class Growth:
 
     def embedded(self) -> float:
         """Wait until every passage has its vector; the seconds it took."""
-        return self._place.until("embedded", _embedded, _LOADED_SECONDS)
+        return self._place.until("embedded", is_embedded, _LOADED_SECONDS)
 
     def first_search(self, times: int) -> Row:
         """The very first answer, when the client has to start the engine first."""
@@ -184,10 +184,6 @@ def growing(sizes: list[int], searches: int, records: int, fresh: int, starts: i
                 yield from growth.fresh(fresh, "while those wait for their vectors")
                 growth.embedded()
                 yield from growth.fresh(fresh, "one after another")
-
-
-def _embedded(status: dict[str, Any]) -> bool:
-    return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
 
 
 def _tidy(status: dict[str, Any]) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from homes import Place
-from locomo import Haystack, Key, Turn
+from homes import Place, is_embedded
+from locomo import Haystack, Key
 from metrics import Found, filling
 from rpc import Client
 from shown import compact, tokens_of
@@ -59,32 +59,17 @@ def stored(haystack: Haystack) -> Iterator[Store]:
     with Place() as place, place.client() as client:
         client.initialize()
         start = time.perf_counter()
-        client.pipelined("record_turn", map(_recording, haystack.turns))
+        client.pipelined("record_turn", (turn.arguments for turn in haystack.turns))
         took = time.perf_counter() - start
-        indexed = place.until("indexed", _indexed, _INDEXED_SECONDS)
+        indexed = place.until("indexed", is_embedded, _INDEXED_SECONDS)
         held = place.status()["records"]["turns"]
-        last = client.call("record_turn", _recording(haystack.turns[-1]))
+        last = client.call("record_turn", haystack.turns[-1].arguments)
         if held != len(haystack.turns) or last["stored"] or not last["indexed"]:
             raise RuntimeError(
                 f"{held} of {len(haystack.turns)} turns are stored; the last one, recorded again: {last}."
             )
         client.call("search_memories", {"query": "the first one pays for what is loaded late"})
         yield Store(client, f"{held:,} turns recorded in {took:.0f} s, indexed {indexed:.0f} s later")
-
-
-def _recording(turn: Turn) -> dict[str, Any]:
-    """The arguments of `record_turn`."""
-    return {
-        "session_id": turn.session,
-        "turn": turn.number,
-        "role": turn.role,
-        "text": turn.text,
-        "ts": turn.ts,
-    }
-
-
-def _indexed(status: dict[str, Any]) -> bool:
-    return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
 
 
 def _key(hit: dict[str, Any]) -> Key:

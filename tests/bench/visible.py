@@ -46,11 +46,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -60,9 +59,9 @@ from typing import Any
 import numpy as np
 import projects
 from baselines import Bm25
-from figures import average, grid, header, percent, percentile, report, say
-from homes import COMMAND, Place, need_command
-from http_face import Visitor
+from figures import Aim, aims_table, average, grid, header, percent, percentile, report, say
+from homes import Place, is_embedded, need_command
+from http_face import Visitor, served
 from kept import enveloped, said_by
 from projects import Project, Question, Record
 from rpc import Client
@@ -72,7 +71,6 @@ from scrubjay.encoders import Encoder, open_encoder
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
-from scrubjay.wire.address import engine_facts
 
 SCRUBJAY, WORDS, DENSE = "scrubjay", "words", "dense"
 SYSTEMS = (SCRUBJAY, WORDS, DENSE)
@@ -199,7 +197,14 @@ def main() -> int:
         },
     }
     shown = [grid(lines) for lines in tables.values() if lines]
-    report(about, *shown, _tools_line(tools), goals_table(aims), file=options.json, **written)
+    report(
+        about,
+        *shown,
+        _tools_line(tools),
+        aims_table("projects of the half test", aims),
+        file=options.json,
+        **written,
+    )
     if options.failures:
         _print_failures(asked)
     complete = options.half == "all" and not any((options.projects, options.kinds, options.arguments))
@@ -220,7 +225,7 @@ def _asked_of_projects(options: argparse.Namespace) -> Iterator[Asked]:
         if questions:
             project = replace(project, questions=tuple(questions))
             yield from _by_baselines(project, unseen)
-            with served(project.records, http=True) as home:
+            with filled(project.records) as home:
                 start = time.perf_counter()
                 for question in questions:
                     yield _ask(home, project, unseen, question, options.arguments or {})
@@ -323,7 +328,7 @@ def _holds(question: Question, text: str) -> bool:
 class Home:
     """A client of a home that holds some records, whose ids are given by their keys."""
 
-    def __init__(self, client: Client, visitor: Visitor | None, scope: str, ids: Mapping[str, str]) -> None:
+    def __init__(self, client: Client, visitor: Visitor, scope: str, ids: Mapping[str, str]) -> None:
         self._client, self._visitor, self.scope, self._ids = client, visitor, scope, ids
 
     def search(self, arguments: Mapping[str, Any]) -> tuple[Shown, float]:
@@ -348,7 +353,6 @@ class Home:
         Raises:
             RuntimeError: it was refused.
         """
-        assert self._visitor is not None
         status, answer = self._visitor.ask("POST", "/v4/search", dict(body))
         if status != 200:
             raise RuntimeError(f"/v4/search answered {status}: {answer}")
@@ -365,9 +369,8 @@ class Home:
 
 
 @contextmanager
-def served(records: Sequence[Record], *, http: bool = False) -> Iterator[Home]:
-    """A home with these records, all of them with their vectors; it is removed at the end. The client starts
-    the engine, unless it is to serve HTTP too.
+def filled(records: Sequence[Record]) -> Iterator[Home]:
+    """A home with these records, all of them with their vectors; it is removed at the end.
 
     Raises:
         RuntimeError: a record was refused, or the engine does not start.
@@ -377,32 +380,13 @@ def served(records: Sequence[Record], *, http: bool = False) -> Iterator[Home]:
         home, start = open_home(str(place.home)), time.perf_counter()
         scope = scope_of(home, str(place.project))
         ids = _spooled(home, scope, records)
-        with _http(place) if http else nullcontext() as visitor, place.client() as client:
+        with served(place) as (url, _), place.client() as client:
             client.initialize()
-            filled = Home(client, visitor, scope, ids)
-            filled.search({"query": "the first one waits for the engine"})
-            place.until("embedded", _embedded, _EMBEDDED_SECONDS, step=0.2)
+            place.until("embedded", is_embedded, _EMBEDDED_SECONDS, step=0.2)
             if refused := spool.broken_paths(home):
                 raise RuntimeError(f"{len(refused)} of {len(records)} records were refused.")
             say(f"{len(records)} records have their vectors after {time.perf_counter() - start:.0f} s")
-            yield filled
-
-
-@contextmanager
-def _http(place: Place) -> Iterator[Visitor]:
-    """An engine of this home that listens to HTTP."""
-    command = [COMMAND, "serve", "--http", "127.0.0.1:0"]
-    with subprocess.Popen(
-        command, env=place.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as engine:
-        try:
-            while not (url := engine_facts(open_home(str(place.home))).get("http")):
-                if engine.poll() is not None:
-                    raise RuntimeError(f"The engine ended with code {engine.returncode}.")
-                time.sleep(0.02)
-            yield Visitor(url)
-        finally:
-            engine.terminate()
+            yield Home(client, Visitor(url), scope, ids)
 
 
 def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]:
@@ -412,10 +396,6 @@ def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]
         made = enveloped(each, scope, datetime.now(UTC), "mcp")
         spool.write(home, made.model_dump(mode="json"), time_ns=time.time_ns())
     return ids
-
-
-def _embedded(status: Mapping[str, Any]) -> bool:
-    return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
 
 
 def _tools() -> dict[str, int]:
@@ -533,21 +513,6 @@ def _cells(few: Sequence[Asked]) -> Iterator[str]:
     yield f"{percentile([each.ms for each in ours], 0.5):.0f}" if ours else ""
 
 
-@dataclass(frozen=True)
-class Aim:
-    """A target, a longer-term goal, and the measured value; shares in percent."""
-
-    what: str
-    reach: float
-    further: float
-    measured: float
-    at_most: bool = False
-
-    @property
-    def short(self) -> bool:
-        return self.measured > self.reach if self.at_most else self.measured < self.reach
-
-
 def _goals(asked: Sequence[Asked], tools: Mapping[str, int]) -> list[Aim]:
     """The goals of this project that were measured."""
     ours = [each for each in asked if each.system == SCRUBJAY and each.unseen]
@@ -585,15 +550,6 @@ def _goals(asked: Sequence[Asked], tools: Mapping[str, int]) -> list[Aim]:
 
 def _percent(values: Iterable[bool | None]) -> list[float]:
     return [100.0 * bool(value) for value in values]
-
-
-def goals_table(aims: Iterable[Aim]) -> str:
-    """The goals and the measured values."""
-    lines = [("projects of the half test", "reach", "go for", "measured", "")]
-    for aim in aims:
-        values = (f"{value:,.1f}" for value in (aim.reach, aim.further, aim.measured))
-        lines.append((aim.what, *values, "SHORT" if aim.short else "ok"))
-    return grid(lines)
 
 
 def _print_failures(asked: Iterable[Asked]) -> None:
