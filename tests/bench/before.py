@@ -28,11 +28,8 @@ import argparse
 import asyncio
 import json
 import math
-import os
-import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -42,13 +39,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import host
 import projects
-from figures import grid, head, header, spread
+from figures import grid, head, header, table
+from homes import Place
 from kept import SCOPE, record_all, said_by
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home import openings
 from scrubjay.home.paths import open_home
+from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings
 from scrubjay.hooks import tools
 from scrubjay.models.envelopes import envelope
@@ -61,7 +61,6 @@ from scrubjay.transcripts.turn import fields_of
 
 ERRORS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
 CALLS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
-HOOK = Path(__file__).parents[2] / "hooks" / "hook.py"
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 # What is said between: about commands, errors and tests too, as in ordinary sessions.
 CHAT = (
@@ -362,35 +361,29 @@ def _newest_named(project: projects.Project, inputs: Mapping[str, str]) -> str |
     return next(found, None)
 
 
-def hook_times(runs: int) -> list[tuple[str, ...]]:
-    """Return the times of whole hook processes, in turns: a prompt's, and an edit's without and with a line."""
-    rows = [("hook", "process")]
-    with tempfile.TemporaryDirectory() as folder:
-        home = open_home(f"{folder}/home")
+def hook_times(runs: int) -> str:
+    """Return the times of whole hook processes: a prompt's, and an edit's without and with a line."""
+    with Place() as place:
+        home, took = open_home(str(place.home)), host.Times()
         Path(home.capture).write_text('{"inject": "edit"}', encoding="utf-8")
         about = [
             {"id": f"t{at}", "text": "Never. " * 30, "until": None, "files": [f"src/{at}.py"], "symbols": [], "commands": []}
             for at in range(300)
         ]  # fmt: skip
         errors = [{"id": f"t{at}", "shape": f"error {at}", "text": "It passed. " * 20} for at in range(300)]
-        openings.write(home, "bench", "", None, hints={"about": about, "errors": errors})
-        env = {**os.environ, "SCRUBJAY_HOME": home.root, "SCRUBJAY_SCOPE": "bench", "HOME": folder}
-        times: dict[str, list[float]] = {"prompt": [], "edit, silent": [], "edit, a line": []}
+        scope = scope_of(home, str(place.project)) or ""
+        openings.write(home, scope, "", None, hints={"about": about, "errors": errors})
         for number in range(runs):
-            for name, took in times.items():
+            for name in ("prompt", "edit, silent", "edit, a line"):
                 path = "src/299.py" if name == "edit, a line" else "src/none.py"
                 payload = {
-                    "session_id": f"s{number}", "cwd": folder, "prompt": "Rename tick() please",
+                    "session_id": f"s{number}", "cwd": str(place.project), "prompt": "Rename tick() please",
                     "hook_event_name": "UserPromptSubmit" if name == "prompt" else "PreToolUse",
                     "tool_name": "Edit", "tool_input": {"file_path": path, "old_string": "a", "new_string": "b"},
                 }  # fmt: skip
-                command = [sys.executable, "-I", "-S", str(HOOK), "--host", "claude-code"]
-                began = time.perf_counter()
-                subprocess.run(
-                    command, input=json.dumps(payload).encode(), env=env, check=True, capture_output=True
-                )
-                took.append(1000 * (time.perf_counter() - began))
-    return [*rows, *((name, spread(took)) for name, took in times.items())]
+                event = json.dumps(payload).encode()
+                host.measure(took, name, place, event, "hook", "--host", "claude-code")
+    return table(host.rows("The", took, 0.5))
 
 
 def main() -> int:
@@ -404,7 +397,7 @@ def main() -> int:
     options = parser.parse_args()
     print(head(header()), end="\n\n")
     if options.hook:
-        print(grid(hook_times(options.hook)))
+        print(hook_times(options.hook))
         return 0
     print(grid(asyncio.run(calls(options.show))), end="\n\n")
     print(grid(asyncio.run(errors(options.show))) if not options.calls else "")

@@ -107,19 +107,6 @@ SAID = (
 )
 
 
-def whole(session: str | None, turn: int | None) -> str | None:
-    """Both sides of the turn of this session and number; None if it does not exist."""
-    return next(
-        (
-            f"{said.arguments['user']} {said.arguments['assistant']}"
-            for said in SAID
-            if said.kind == "turn"
-            and (said.arguments["session_id"], said.arguments["turn"]) == (session, turn)
-        ),
-        None,
-    )
-
-
 ANSWERED = (  # a question, and words that only the record with the answer has
     ("when does Alex like to meet?", "morning meetings"),
     ("which port does the API use?", "port 8421"),

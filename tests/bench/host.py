@@ -1,5 +1,5 @@
-"""A host that runs hook scripts: one isolated process an event, its payload on standard input. Knows the
-command and the payloads; measures whole processes.
+"""A host that runs hook scripts: one isolated process an event, its payload on standard input. Times whole
+processes, in turns with an interpreter that does nothing.
 """
 
 from __future__ import annotations
@@ -9,21 +9,60 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from importlib.resources import files
 
 import turns
+from figures import Row, percentile, spread
 from homes import Place
 
-BARE = ("-c", "pass")
+MARGIN = 35.0  # ms above the bare interpreter that a Stop hook may take
+
+Times = dict[str, list[float]]  # ms by what was run, "bare" among them
 
 
-def script(name: str) -> str:
-    """The installed file of a hook."""
+def stop_hooks(times: int) -> Iterator[Row]:
+    """The Stop hook with an engine and without one."""
+    with Place() as up, Place() as down:
+        up.start_engine()
+        took: Times = {}
+        for number in range(times):
+            for name, place in (("up", up), ("down", down)):
+                submitted, stopped = _payloads(place, number)
+                run(place, submitted, _script("user_prompt_submit"))
+                measure(took, f"engine {name}", place, stopped, "stop")
+        up.until("captured", lambda status: status["captured"] == times, 60)
+        waiting = len(list((down.home / "spool" / "events").glob("*-answer-*")))
+        if waiting != times:
+            raise RuntimeError(f"{times} hooks without an engine left {waiting} answers in the spool.")
+    yield from rows("Stop", took, 0.95, MARGIN)
+
+
+def measure(took: Times, what: str, place: Place, payload: bytes, hook: str, *options: str) -> None:
+    """Time the installed file of a hook, and then the bare interpreter."""
+    took.setdefault(what, []).append(run(place, payload, _script(hook), *options))
+    took.setdefault("bare", []).append(run(place, payload, "-c", "pass"))
+
+
+def rows(hook: str, took: Times, share: float, margin: float | None = None) -> Iterator[Row]:
+    """A row for each thing that was run, with the percentile `share` above that of the bare interpreter."""
+    name, bare = f"p{100 * share:.0f}", percentile(took["bare"], share)
+    reach = "" if margin is None else f"{name} <= bare + {margin:.0f} ms"
+    for what, ms in took.items():
+        if what != "bare":
+            above = percentile(ms, share) - bare
+            told = f"{spread(ms)}: {name} is bare {above:+.1f} ms"
+            yield Row(f"{hook} hook, whole process, {what}", reach, told, above, margin, {"ms": ms})
+    ms = took["bare"]
+    yield Row("... `python -I -S -c pass` in between", "(baseline)", spread(ms), samples={"ms": ms})
+
+
+def _script(name: str) -> str:
     return str(files("scrubjay.hooks") / f"{name}.py")
 
 
-def run(place: Place, arguments: tuple[str, ...], payload: bytes) -> float:
-    """Seconds from before the spawn of `python -I -S arguments...` until it has ended and its answer is read.
+def run(place: Place, payload: bytes, *arguments: str) -> float:
+    """Milliseconds from before the spawn of `python -I -S arguments...` until it has ended and its answer is read.
 
     Raises:
         RuntimeError: it did not end with code 0.
@@ -41,10 +80,10 @@ def run(place: Place, arguments: tuple[str, ...], payload: bytes) -> float:
     took = time.perf_counter() - start
     if process.returncode or trouble:
         raise RuntimeError(f"{arguments[0]} ended with code {process.returncode}: {trouble.decode()[:300]}")
-    return took
+    return took * 1e3
 
 
-def payloads(place: Place, number: int) -> tuple[bytes, bytes]:
+def _payloads(place: Place, number: int) -> tuple[bytes, bytes]:
     """The payloads for a submitted prompt and for its complete answer; the transcript has both by then."""
     said = turns.turn(number)
     transcript = place.folder / f"transcript-{number}.jsonl"

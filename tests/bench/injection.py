@@ -24,8 +24,7 @@ from pathlib import Path
 
 import developer
 import host
-import numpy as np
-from figures import Row, grid, header, percent, percentile, report, spread, table
+from figures import Row, average, grid, header, percent, report, table
 from fit import renamed
 from homes import COMMAND, Place
 from kept import SCOPE, opened, said_in
@@ -129,64 +128,29 @@ def contents(prompted: Sequence[Prompted]) -> str:
             )
             if kind.endswith("answered"):
                 spoken = [[(count, right) for count, right in each if count] for each in blocks]
-                lines.append(
-                    (
-                        "",
-                        "",
-                        "spoken to rightly, %",
-                        *(percent(right > 0 for _, right in each) for each in blocks),
-                    )
-                )
-                lines.append(
-                    (
-                        "",
-                        "",
-                        "right, of what is said, %",
-                        *(percent(right > 0 for _, right in each) for each in spoken),
-                    )
-                )
-                lines.append(
-                    (
-                        "",
-                        "",
-                        "lines a block",
-                        *(f"{np.mean([count for count, _ in each]):.1f}" if each else "" for each in spoken),
-                    )
-                )
+                shares = {
+                    "spoken to rightly, %": [percent(right > 0 for _, right in each) for each in blocks],
+                    "right, of what is said, %": [percent(right > 0 for _, right in each) for each in spoken],
+                    "lines a block": [average((count for count, _ in each), "{:.1f}") for each in spoken],
+                }
+                lines += [("", "", name, *cells) for name, cells in shares.items()]
     return grid(lines)
 
 
 def times(prompts: int) -> Iterator[Row]:
-    """UserPromptSubmit as a whole process with injection and without, in turns with the bare interpreter of
-    the same moment.
-    """
+    """UserPromptSubmit as a whole process, with injection and without."""
     with Place() as place:
         place.start_engine()
         place.keep(developer.SAID)
-        took: dict[str, list[float]] = {"injection on": [], "injection off": [], "bare": []}
+        took: host.Times = {}
         questions = [question for question, _ in developer.ANSWERED]
-        for switch in ("on", "off"):
-            subprocess.run(
-                [COMMAND, "config", "inject", "prompt" if switch == "on" else "off"],
-                env=place.env,
-                check=True,
-                stdout=subprocess.DEVNULL,
-            )
+        for switch, inject in (("on", "prompt"), ("off", "off")):
+            command = [COMMAND, "config", "inject", inject]
+            subprocess.run(command, env=place.env, check=True, stdout=subprocess.DEVNULL)
             for number in range(prompts):
                 payload = _payload(place, questions[number % len(questions)], f"{switch}-{number}")
-                took[f"injection {switch}"].append(
-                    host.run(place, (host.script("user_prompt_submit"),), payload) * 1e3
-                )
-                took["bare"].append(host.run(place, host.BARE, payload) * 1e3)
-    bare = percentile(took["bare"], 0.5)
-    for name, ms in took.items():
-        above = "" if name == "bare" else f": p50 is bare {percentile(ms, 0.5) - bare:+.1f} ms"
-        what = (
-            "... `python -I -S -c pass` in between"
-            if name == "bare"
-            else f"UserPromptSubmit hook, whole process, {name}"
-        )
-        yield Row(what, "", spread(ms) + above, samples={"ms": ms})
+                host.measure(took, f"injection {switch}", place, payload, "user_prompt_submit")
+    yield from host.rows("UserPromptSubmit", took, 0.5)
 
 
 def _payload(place: Place, prompt: str, id: str) -> bytes:

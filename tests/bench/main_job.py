@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import homes
-from capturing import stop_hooks
 from figures import Row, any_short, header, report, say, table
+from host import stop_hooks
 from recalling import growing
 from startup import at_once, starting
 
