@@ -29,7 +29,6 @@ import asyncio
 import json
 import math
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -43,9 +42,9 @@ import host
 import projects
 from figures import grid, head, header, table
 from homes import Place
-from kept import SCOPE, record_all, said_by
+from kept import SCOPE, embed_all, record_all, said_by, temporary
 
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.home import openings
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
@@ -126,24 +125,17 @@ async def history(
     project: str, settings: Settings | None = None
 ) -> AsyncIterator[tuple[Core, dict[int, str]]]:
     """Yield a core with the history of a project, and the id of the turn that answers each of its pairs."""
-    with tempfile.TemporaryDirectory() as folder:
-        at, right = START, {}
-        core = await open_core(open_home(folder), settings or Settings(), lambda: at + timedelta(days=30))
-        try:
-            for number, pair in enumerate(ERRORS["pair"]):
-                if pair["project"] == project:
-                    right[number] = await _record(
-                        core, f"{project}-{number}", at, lines_of(f"s{number}", at, pair)
-                    )
-                    await _ordinary(core, number, at, pair)
-                    at += timedelta(days=4)
-            await core.writer.settle()
-            encoder = await core.indexer.load()
-            while await core.indexer.embed_some(encoder):
-                pass
-            yield core, right
-        finally:
-            await core.close()
+    at, right = START, {}
+    async with temporary(settings, lambda: at + timedelta(days=30)) as core:
+        for number, pair in enumerate(ERRORS["pair"]):
+            if pair["project"] == project:
+                lines = lines_of(f"s{number}", at, pair)
+                right[number] = await _record(core, f"{project}-{number}", at, lines)
+                await _ordinary(core, number, at, pair)
+                at += timedelta(days=4)
+        await core.writer.settle()
+        await embed_all(core)
+        yield core, right
 
 
 async def _ordinary(core: Core, number: int, at: datetime, pair: Mapping[str, Any]) -> None:
@@ -329,14 +321,10 @@ def _call_rows(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
 
 async def _prepared(project: projects.Project) -> tuple[Mapping[str, Any], dict[str, str]]:
     """Return what an engine writes down for the tools of a project, and the keys of the records by id."""
-    with tempfile.TemporaryDirectory() as folder:
-        core = await open_core(open_home(folder), Settings(inject="edit"), lambda: project.now)
-        try:
-            said, ids = said_by(project.records, SCOPE)
-            await record_all(core, said)
-            prepared = await core.search.prepared(SCOPE)
-        finally:
-            await core.close()
+    async with temporary(Settings(inject="edit"), lambda: project.now) as core:
+        said, ids = said_by(project.records, SCOPE)
+        await record_all(core, said)
+        prepared = await core.search.prepared(SCOPE)
     return prepared.hints or {}, {record_id: key for key, record_id in ids.items()}
 
 

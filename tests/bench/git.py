@@ -22,13 +22,11 @@ from typing import Any, NamedTuple
 
 from baselines import Bm25
 from figures import grid, header
+from kept import embed_all, temporary
 
 from scrubjay.code.git import history, read_commits
-from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.engine import utc_now
-from scrubjay.home.paths import open_home
+from scrubjay.engine.core import Core
 from scrubjay.home.repositories import work_tree
-from scrubjay.home.settings import Settings
 from scrubjay.models.requests import SearchDocuments, SearchMemories, parse
 from scrubjay.records.ingest.commits import text_of
 
@@ -127,13 +125,10 @@ def row(name: str, found: Sequence[tuple[str, list[str]]]) -> list[str]:
 async def measure(options: argparse.Namespace, scratch: Path) -> None:
     rand = random.Random(32)
     repository(scratch / "questions", made(options.commits, rand))
-    core = await open_core(open_home(str(scratch / "home")), Settings(), utc_now)
-    await indexed(core, scratch / "questions")
-    encoder = await core.indexer.load()
-    while await core.indexer.embed_some(encoder) or not core.indexer.finished:
-        await asyncio.sleep(0.01)
-    found = await ranks(core)
-    await core.close()
+    async with temporary() as core:
+        await indexed(core, scratch / "questions")
+        await embed_all(core)
+        found = await ranks(core)
     baseline = by_words(scratch / "questions")
     print(header())
     print(f"{len(found)} questions, {options.commits:,} commits")
@@ -151,12 +146,11 @@ async def measure(options: argparse.Namespace, scratch: Path) -> None:
 
 async def speed(count: int, scratch: Path) -> None:
     repository(scratch / "many", made(count, random.Random(1)))
-    core = await open_core(open_home(str(scratch / "home2")), Settings(), utc_now)
-    processor = time.process_time()
-    seconds = await indexed(core, scratch / "many")
-    processor = time.process_time() - processor
-    again = await indexed(core, scratch / "many")
-    await core.close()
+    async with temporary() as core:
+        processor = time.process_time()
+        seconds = await indexed(core, scratch / "many")
+        processor = time.process_time() - processor
+        again = await indexed(core, scratch / "many")
     print(
         f"{count:,} commits are found by words after {seconds:.1f} s ({processor:.1f} s of processor);",
         end=" ",

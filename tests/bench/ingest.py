@@ -18,12 +18,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import math
-import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -31,10 +30,10 @@ import corpus
 import numpy as np
 import psutil
 from figures import awaited
+from kept import temporary
 
-from scrubjay.engine.core import Core, open_core
-from scrubjay.home.paths import open_home
-from scrubjay.home.settings import Settings
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import utc_now
 from scrubjay.mcp_server.render import Frame, document_hits, document_length
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory, Passage, content_hash
@@ -54,15 +53,12 @@ EACH_TURN = 5  # searches between two turns
 IDLE_SECONDS = 15
 
 
-def now() -> datetime:
-    return datetime.now(UTC)
-
-
-async def opened(folder: Path) -> Core:
-    """A core over a fresh home, its model loaded."""
-    core = await open_core(open_home(str(folder / "home")), Settings(), now)
-    await core.indexer.load()
-    return core
+@asynccontextmanager
+async def loaded() -> AsyncIterator[Core]:
+    """A core over an empty home, its model loaded."""
+    async with temporary() as core:
+        await core.indexer.load()
+        yield core
 
 
 async def ingested(core: Core, folder: Path) -> Ingested:
@@ -90,13 +86,10 @@ async def quality(folder: Path) -> None:
     for name, files, questions in corpus.everything():
         home = folder / name
         lay_down(files, home / "files")
-        core = await opened(home)
-        try:
+        async with loaded() as core:
             await ingested(core, home / "files")
             await embedded(core)
             await judge(core, name, questions, home / "files")
-        finally:
-            await core.close()
 
 
 async def judge(core: Core, name: str, questions: list[corpus.Question], root: Path) -> None:
@@ -114,7 +107,7 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
             overlaps = (row.line_start or 0) <= question.last and (row.line_end or 0) >= question.first
             return row.path == str(root / question.path) and overlaps
 
-        asked = Question(text=question.text, scopes=(SCOPE,), srcs=("chunk",), now=now())
+        asked = Question(text=question.text, scopes=(SCOPE,), srcs=("chunk",), now=utc_now())
         both = [
             places[chunk.document_id, chunk.position]
             for chunk in (await rank_chunks(core.store, asked, core.indexer.embed_query))[:10]
@@ -138,8 +131,7 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
 
 
 async def answers(folder: Path) -> None:
-    core = await opened(folder)
-    try:
+    async with loaded() as core:
         asked = {}
         for name, files, questions in corpus.everything():
             lay_down(files, folder / name)
@@ -149,8 +141,6 @@ async def answers(folder: Path) -> None:
         for name, questions in asked.items():
             for scope in asked:
                 await _shown(core, questions, scope, folder / name, f"{name}, put to {scope}")
-    finally:
-        await core.close()
 
 
 async def _shown(core: Core, questions: list[corpus.Question], scope: str, root: Path, name: str) -> None:
@@ -184,9 +174,8 @@ async def speed(folder: Path) -> None:
     files = corpus.code()[0][::SHARE]
     lay_down(files[::2], folder / "first")
     lay_down(files[1::2], folder / "second")
-    core = await opened(folder)
     process = psutil.Process()
-    try:
+    async with loaded() as core:
         start, before = time.perf_counter(), process.memory_info().rss
         await _searchable(core, folder / "first")
         seconds = time.perf_counter() - start
@@ -199,8 +188,6 @@ async def speed(folder: Path) -> None:
         count, memory = await core.store.passages.count("src = 'chunk'"), process.memory_info().rss
         print(f"bulk: {busy}\nmemory: {before / 1e6:.0f} -> {memory / 1e6:.0f} MB over {count:,} chunks")
         print(f"idle again: {await latencies(core, lambda: asyncio.sleep(IDLE_SECONDS, True))}")
-    finally:
-        await core.close()
 
 
 async def _raw(core: Core, texts: list[str]) -> float:
@@ -231,7 +218,7 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
                 user=f"Question {number} about sockets?",
                 assistant="They are closed at the end.",
             )
-            made = envelope("turn", request, scope=SCOPE, source="bench", at=now())
+            made = envelope("turn", request, scope=SCOPE, source="bench", at=utc_now())
             took["turn"].append(await awaited(core.write(made)))
         await asyncio.sleep(0.1)
     await other
@@ -248,8 +235,7 @@ async def tree(folder: Path) -> None:
         path.write_text(
             f"# Note {number}\n\nShip {number} lies in harbour {number * 7919 % 1000}.\n", encoding="utf-8"
         )
-    core = await opened(folder)
-    try:
+    async with loaded() as core:
         start = time.perf_counter()
         await ingested(core, folder / "files")
         print(f"{FILES:,} new files: {time.perf_counter() - start:.1f} s until words find them", flush=True)
@@ -257,13 +243,10 @@ async def tree(folder: Path) -> None:
             start = time.perf_counter()
             done = await ingested(core, folder / "files")
             print(f"{done.unchanged:,} unchanged files: {time.perf_counter() - start:.2f} s", flush=True)
-    finally:
-        await core.close()
 
 
 async def filters(folder: Path) -> None:
-    core = await opened(folder)
-    try:
+    async with loaded() as core:
         for number in range(RECORDS):
             about = {"team": ["api", "web"][number % 2], "number": number, "labels": ["a", "b"][: number % 3]}
             core.store.stage(fact(f"Service {number} of the harbour listens on port {number}.", about))
@@ -286,13 +269,11 @@ async def filters(folder: Path) -> None:
                 f"{name}: p50 {np.percentile(took[10:], 50):.1f} p95 {np.percentile(took[10:], 95):.1f} ms",
                 flush=True,
             )
-    finally:
-        await core.close()
 
 
 def fact(content: str, metadata: dict[str, object]) -> Change:
     """A fact as the engine stores it, without the journal: ten thousand are written in seconds."""
-    id, at = f"mem_{uuid4().hex}", now()
+    id, at = f"mem_{uuid4().hex}", utc_now()
     memory = Memory(
         id=id,
         scope=SCOPE,
@@ -324,12 +305,9 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     for name in parser.parse_args().parts or PARTS:
-        folder = Path(tempfile.mkdtemp(prefix="scrubjay-bench-"))
-        try:
+        with tempfile.TemporaryDirectory(prefix="scrubjay-bench-") as folder:
             print(f"\n== {name}", flush=True)
-            asyncio.run(PARTS[name](folder))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            asyncio.run(PARTS[name](Path(folder)))
 
 
 if __name__ == "__main__":

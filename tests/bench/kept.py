@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from locomo import Haystack
 from projects import Record
 
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.engine import utc_now
 from scrubjay.home.paths import SCHEMA_VERSION, open_home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
@@ -66,6 +68,19 @@ def said_by(records: Iterable[Record], scope: str) -> tuple[list[Said], dict[str
 
 
 @asynccontextmanager
+async def temporary(
+    settings: Settings | None = None, clock: Callable[[], datetime] = utc_now
+) -> AsyncIterator[Core]:
+    """A core over an empty home, which is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="scrubjay-bench-") as folder:
+        core = await open_core(open_home(folder), settings or Settings(), clock)
+        try:
+            yield core
+        finally:
+            await core.close()
+
+
+@asynccontextmanager
 async def opened(
     folder: Path, name: str, said: Sequence[Said], model: str = "bundled"
 ) -> AsyncIterator[Core]:
@@ -77,7 +92,7 @@ async def opened(
     """
     mark = hashlib.sha256(repr((SCHEMA_VERSION, [*map(tuple, said)])).encode()).hexdigest()[:16]
     path = folder / f"{name.replace(' ', '-')}-{mark}"
-    core = await open_core(open_home(str(path)), Settings(model=model), lambda: datetime.now(UTC))
+    core = await open_core(open_home(str(path)), Settings(model=model), utc_now)
     try:
         if not (path / "complete").exists():
             start = time.perf_counter()

@@ -21,7 +21,6 @@ import argparse
 import asyncio
 import re
 import sys
-import tempfile
 import tomllib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,22 +29,18 @@ from typing import Any
 
 import projects
 from figures import grid, head, header
-from kept import SCOPE, embed_all
+from kept import SCOPE, Said, embed_all, enveloped, temporary
 from projects import Project, plain
 
 from scrubjay.encoders.open_reader import log_odds
-from scrubjay.engine.core import Core, open_core
-from scrubjay.home.paths import open_home
+from scrubjay.engine.core import Core
 from scrubjay.home.settings import Settings
-from scrubjay.models.envelopes import envelope
-from scrubjay.models.requests import AddMemory, RecordTurn, parse
 from scrubjay.search.injection import block
 from scrubjay.search.opening import MOST_CHARACTERS, OUTCOME, fitting
 from scrubjay.text.open_points import left_open
 from scrubjay.text.sessions import outcome
 from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
-_KINDS = {"turn": RecordTurn, "memory": AddMemory}
 SHORT = tomllib.loads(Path(__file__).with_name("told_open.toml").read_text("utf-8"))["session"]
 LABELS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
@@ -205,28 +200,23 @@ class Opened:
 async def _replayed(project: Project) -> AsyncIterator[Opened]:
     """Record a project in order of time; yield the opening of each session but the first, and at `now`."""
     clock = [project.now]
-    with tempfile.TemporaryDirectory(prefix="scrubjay-told-") as folder:
-        core = await open_core(open_home(folder), Settings(inject="prompt"), lambda: clock[0])
-        ids: dict[str | None, str] = {}
-        begun: set[str] = set()
-        try:
-            for record in project.records:
-                clock[0], arguments = record.at, dict(record.arguments)
-                session = arguments.get("session_id")
-                if session is not None and session not in begun:
-                    if begun:
-                        yield await _opened(core, session, arguments.get("user", ""))
-                    begun.add(session)
-                if record.updates is not None:
-                    arguments["updates"] = [ids[record.updates]]
-                if record.kind in _KINDS:
-                    request = parse(_KINDS[record.kind], arguments)
-                    made = envelope(record.kind, request, scope=SCOPE, source="bench", at=record.at)
-                    ids[record.key] = (await core.write(made, similar=False)).id
-            clock[0] = project.now
-            yield await _opened(core, "")
-        finally:
-            await core.close()
+    ids: dict[str | None, str] = {}
+    begun: set[str] = set()
+    async with temporary(Settings(inject="prompt"), lambda: clock[0]) as core:
+        for record in project.records:
+            clock[0], arguments = record.at, dict(record.arguments)
+            session = arguments.get("session_id")
+            if session is not None and session not in begun:
+                if begun:
+                    yield await _opened(core, session, arguments.get("user", ""))
+                begun.add(session)
+            if record.updates is not None:
+                arguments["updates"] = [ids[record.updates]]
+            if record.kind != "document":
+                made = enveloped(Said(record.kind, arguments, record.at), SCOPE, record.at)
+                ids[record.key] = (await core.write(made, similar=False)).id
+        clock[0] = project.now
+        yield await _opened(core, "")
 
 
 async def _opened(core: Core, session: str, prompt: str = "") -> Opened:
