@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,13 +65,7 @@ class Place:
     def __exit__(self, *_: object) -> None:
         for client in self._clients:
             client.close()
-        left = list(self._processes())
-        for process in left:
-            process.terminate()
-        _, stubborn = psutil.wait_procs(left, timeout=STOP_SECONDS)
-        for process in stubborn:
-            process.kill()
-        psutil.wait_procs(stubborn, timeout=5)
+        end(list(self._processes()))
         shutil.rmtree(self.folder)
 
     def client(self) -> Client:
@@ -134,13 +128,27 @@ class Place:
         return time.perf_counter() - start
 
     def _processes(self) -> Iterator[psutil.Process]:
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if (
-                    process.environ().get("SCRUBJAY_HOME") == str(self.home)
-                    and process.status() != psutil.STATUS_ZOMBIE
-                ):
-                    yield process
+        return processes_with("SCRUBJAY_HOME", self.home)
+
+
+def processes_with(variable: str, home: Path) -> Iterator[psutil.Process]:
+    """The processes that run with this home in a variable of their environment."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            is_ended = process.status() == psutil.STATUS_ZOMBIE
+            if process.environ().get(variable) == str(home) and not is_ended:
+                yield process
+
+
+def end(processes: Sequence[psutil.Process]) -> None:
+    """Ask processes to end, and kill those that do not."""
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, stubborn = psutil.wait_procs(processes, timeout=STOP_SECONDS)
+    for process in stubborn:
+        process.kill()
+    psutil.wait_procs(stubborn, timeout=5)
 
 
 def is_embedded(status: Mapping[str, Any]) -> bool:

@@ -22,11 +22,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import http_load
 import psutil
 import scale_text
 from figures import Row, any_short, header, percentile, report, say, spread, table, timed, timed_row
 from homes import COMMAND, Place
+from scale_load import REAL, fill_with_facts
 
 from scrubjay.home.paths import open_home
 from scrubjay.wire.address import engine_facts
@@ -85,7 +85,7 @@ def main() -> int:
     about, rows = header(), []
     with Place() as place:
         say(f"filling a home with {PASSAGES:,} facts")
-        http_load.fill(str(place.home), PASSAGES)
+        fill_with_facts(open_home(str(place.home)), PASSAGES)
         with served(place) as (url, engine):
             say("searching over loopback and the pipe")
             rows += _both_ways(place, url, 200 // share)
@@ -98,7 +98,7 @@ def main() -> int:
             _show(rows[-2:])
             say("adding")
             rows += _adds(url, 100 // share)
-    facts = {"passages": PASSAGES, "real": http_load.REAL, "connections": CONNECTIONS}
+    facts = {"passages": PASSAGES, "real": REAL, "connections": CONNECTIONS}
     facts |= {"per_second": PER_SECOND, "seconds": seconds, "closed": closed}
     definitions = DEFINITIONS.format(**facts)
     written = [

@@ -108,24 +108,17 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
             return row.path == str(root / question.path) and overlaps
 
         asked = Question(text=question.text, scopes=(SCOPE,), srcs=("chunk",), now=utc_now())
-        both = [
-            places[chunk.document_id, chunk.position]
-            for chunk in (await rank_chunks(core.store, asked, core.indexer.embed_query))[:10]
-        ]
-        dense = [
-            ids[row.id]
-            for row, _ in (
-                await search(
-                    core.store, asked, by_vector(core.store, core.indexer.embed_query(question.text), 10)
-                )
-            )[0]
-        ]
-        words = [
-            ids[row.id]
-            for row, _ in (await search(core.store, asked, by_words(core.store, question.text, 10)))[0]
-        ]
-        for leg, found in (("both", both), ("dense", dense), ("bm25", words)):
-            hits[leg][question.is_for_tuning].append(any(right(row) for row in found))
+        ranked = await rank_chunks(core.store, asked, core.indexer.embed_query)
+        vector = core.indexer.embed_query(question.text)
+        by_both = by_vector(core.store, vector, 10), by_words(core.store, question.text, 10)
+        dense, words = await search(core.store, asked, *by_both)
+        found = {
+            "both": [places[chunk.document_id, chunk.position] for chunk in ranked[:10]],
+            "dense": [ids[row.id] for row, _ in dense],
+            "bm25": [ids[row.id] for row, _ in words],
+        }
+        for leg, pieces in found.items():
+            hits[leg][question.is_for_tuning].append(any(map(right, pieces)))
     said = "  ".join(f"{leg} {np.mean(of[True]):.1%} / {np.mean(of[False]):.1%}" for leg, of in hits.items())
     print(f"{name}: {len(rows):,} chunks, {len(questions)} questions: {said}", flush=True)
 

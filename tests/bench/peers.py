@@ -28,7 +28,7 @@ from typing import Any
 
 import psutil
 from figures import grid, header, percentile, report, say, timed
-from homes import STOP_SECONDS
+from homes import end, processes_with
 from locomo import Haystack, Key, Question, Turn, pool
 from locomo import load as conversations
 from metrics import Found, Outcome, mean, outcome
@@ -216,10 +216,7 @@ def _start(product: Product, measured: Measured) -> None:
 
 
 def _processes(home: Path) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if process.environ().get("HOME") == str(home) and process.status() != psutil.STATUS_ZOMBIE:
-                yield process
+    return processes_with("HOME", home)
 
 
 def _cpu(home: Path) -> float:
@@ -247,14 +244,7 @@ def _rest(home: Path) -> None:
 
 def _end(home: Path) -> None:
     """End every process of a home, those that clients leave behind too."""
-    left = list(_processes(home))
-    for process in left:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.terminate()
-    _, stubborn = psutil.wait_procs(left, timeout=STOP_SECONDS)
-    for process in stubborn:
-        process.kill()
-    psutil.wait_procs(stubborn, timeout=5)
+    end(list(_processes(home)))
 
 
 def _disk(folder: Path) -> tuple[int, int]:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scale_text
@@ -33,7 +34,7 @@ from scrubjay.home.paths import Home, open_home
 from scrubjay.home.settings import Settings
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.records import Passage, Turn, derived_id
+from scrubjay.models.records import Memory, Passage, Turn, content_hash, derived_id
 from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import PARTITION, summary_of
 from scrubjay.store.opening import open_store
@@ -44,6 +45,8 @@ from scrubjay.text.developer_words import IN_USE
 BY_ENGINE = 10_000
 PER_TURN = 3  # both sides and the summary
 NEAR = 0.8  # cosine of a drawn vector and the one it was drawn near; LoCoMo's turns have a nearest neighbour at 0.6 to 0.8
+REAL = 1_200  # facts whose vectors are the bundled model's
+_WRITTEN = datetime(2026, 1, 5, tzinfo=UTC)  # the time of all facts
 _BLOCK = 4_000  # turns an Arrow block
 _SAMPLE = 100  # turns whose texts say how long codes are
 _TOKEN = BITS // 8  # bytes of one token's code
@@ -92,31 +95,20 @@ def load(folder: str, count: int, real: str) -> Loaded:
     )
 
 
-def recording(number: int) -> tuple[str, dict[str, Any]]:
-    """(scope, arguments of `record_turn`) of the turn of this number."""
-    said = scale_text.turn(number)
-    arguments = {
-        "session_id": _session(said),
-        "turn": said.place,
-        "user": said.user,
-        "assistant": said.assistant,
-    }
-    return scale_text.scope_name(said.scope), arguments | {"ts": said.at.isoformat()}
-
-
 async def record(core: Core, number: int) -> None:
     """Write the turn of this number as an interface does.
 
     Raises:
         RuntimeError: it was stored before.
     """
-    scope, arguments = recording(number)
-    request = requests.parse(requests.RecordTurn, arguments)
-    answer = await core.write(
-        envelope(
-            "turn", request, envelope_id=f"bench-{number:08d}", scope=scope, source="bench", at=core.clock()
-        )
+    said = scale_text.turn(number)
+    arguments = {"session_id": _session(said), "turn": said.place, "ts": said.at.isoformat()}
+    request = requests.parse(
+        requests.RecordTurn, arguments | {"user": said.user, "assistant": said.assistant}
     )
+    scope, name = scale_text.scope_name(said.scope), f"bench-{number:08d}"
+    made = envelope("turn", request, envelope_id=name, scope=scope, source="bench", at=core.clock())
+    answer = await core.write(made)
     if not answer.stored:  # type: ignore[union-attr]
         raise RuntimeError(f"Turn {number} was there before.")
 
@@ -161,25 +153,13 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
 async def in_blocks(home: Home, count: int, real: Path) -> Loaded:
     """Add the records and passages in blocks; without a file of real vectors, a few are made."""
     start = time.perf_counter()
-    worker = EmbeddingWorker(open_encoder)
-    worker.start()
-    encoder = await worker.ready()
-    store = await open_store(home.data, dim=encoder.space.dim)
-    await Indexer(
-        store, worker
-    ).check_space()  # notes the model's space, as an engine does over an empty store
+    texts = [piece.text for number in range(_SAMPLE) for piece in passages_of(_turn(number))]
+    store, drawn = await _begun(home, texts)
+    if real.exists():
+        drawn = drawn._replace(near=np.load(real))
     await store.notes.write(WORDS, IN_USE.version)
     through = int((datetime.now(UTC) + timedelta(days=1)).timestamp() * 1e6)
     await store.notes.write(NOTE, json.dumps({"through": through}))
-    texts = [piece.text for number in range(_SAMPLE) for piece in passages_of(_turn(number))]
-    made = await worker.passages(texts)
-    codes = made.codes
-    worker.close()
-    drawn = Drawn(
-        np.load(real) if real.exists() else made.vectors,
-        encoder.space.space_id,
-        sum(map(len, codes)) / sum(map(len, texts)),
-    )
     turns = -(-count // PER_TURN)
     for first in range(0, turns, _BLOCK):
         await _add(store, range(first, min(turns, first + _BLOCK)), drawn)
@@ -193,6 +173,22 @@ async def in_blocks(home: Home, count: int, real: Path) -> Loaded:
     return Loaded(turns, await store.passages.count(), "in blocks", took, time.perf_counter() - start)
 
 
+async def _begun(home: Home, texts: Sequence[str]) -> tuple[Store, Drawn]:
+    """An empty store that knows the model's space, and the vectors of these texts to draw others near."""
+    worker = EmbeddingWorker(open_encoder)
+    worker.start()
+    try:
+        encoder = await worker.ready()
+        store = await open_store(home.data, dim=encoder.space.dim)
+        await Indexer(store, worker).check_space()  # notes it, as an engine does over an empty store
+        made = await worker.passages(texts)
+    finally:
+        worker.close()
+    per_character = sum(map(len, made.codes)) / sum(map(len, texts))
+    near = np.asarray(made.vectors, dtype=np.float32)
+    return store, Drawn(near, encoder.space.space_id, per_character)
+
+
 async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
     turns = list(map(_turn, numbers))
     random = np.random.default_rng((7, numbers.start))
@@ -204,6 +200,41 @@ async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
     await store.tables.turns.add(to_table(turns, arrow_schema(Turn)))
 
 
+def fill_with_facts(home: Home, count: int) -> None:
+    """Add the answers of the first `count` turns as facts; the first `REAL` get the bundled model's vectors."""
+    asyncio.run(_fill_with_facts(home, count))
+
+
+async def _fill_with_facts(home: Home, count: int) -> None:
+    facts = [_fact(number) for number in range(count)]
+    pieces = [piece for fact in facts for piece in passages_of(fact)]
+    store, drawn = await _begun(home, [piece.text for piece in pieces[:REAL]])
+    random = np.random.default_rng(11)
+    embedded = [drawn.embedded(piece, random) for piece in pieces]
+    vectors = np.concatenate([drawn.near, drawn.vectors(len(pieces) - len(drawn.near), random)])
+    schema = arrow_schema(Passage, dim=drawn.near.shape[1])
+    await store.tables.passages.add(to_table(embedded, schema, list(vectors)))
+    await store.tables.memories.add(to_table(facts, arrow_schema(Memory)))
+    await Upkeep(store).tidy(Bounds(0, 0))
+
+
+def _fact(number: int) -> Memory:
+    """The answer of the turn of this number, as a fact of its project."""
+    said = scale_text.turn(number)
+    scope = scale_text.scope_name(said.scope)
+    id = derived_id("memory", scope, str(number))
+    return Memory(
+        id=id,
+        root_id=id,
+        scope=scope,
+        partition_id="mem_semantic",
+        source="bench",
+        content=said.assistant,
+        content_hash=content_hash(said.assistant),
+        **dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), _WRITTEN),
+    )
+
+
 def _turn(number: int) -> Turn:
     """The turn that `record_turn` would make."""
     said = scale_text.turn(number)
@@ -213,14 +244,11 @@ def _turn(number: int) -> Turn:
         scope=scope,
         partition_id=PARTITION,
         source="bench",
-        created_at=said.at,
-        updated_at=said.at,
-        last_accessed_at=said.at,
+        **dict.fromkeys(("created_at", "updated_at", "last_accessed_at", "started_at"), said.at),
         session_id=session,
         turn=said.place,
         user=said.user,
         assistant=said.assistant,
-        started_at=said.at,
     )
     return turn.model_copy(update={"summary": summary_of(turn)})
 
