@@ -326,11 +326,6 @@ def _scores(candidate: ScoredCandidate) -> dict[str, object]:
     return scores
 
 
-def cost(hit: Hit) -> int:
-    """Estimate the tokens of a hit's text: ceil(characters / 4)."""
-    return math.ceil(text_length(hit) / 4)
-
-
 def _cut(hit: Hit, length: int) -> Hit:
     short = shorten(hit.memory or hit.chunk or "", length)
     return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short})

@@ -19,6 +19,7 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import BY_WORDS, DEPTH, QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.sentences import shorten
 from scrubjay.text.terms import is_small_talk
@@ -184,8 +185,7 @@ async def _check_path(store: Store, path: str, scopes: tuple[str, ...] | None) -
         NotFound: these scopes have no such document.
     """
     at_path = conditions.either(*(conditions.within(column, path) for column in ("path", "filepath")))
-    where = conditions.both(at_path, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
-    if not await store.select(Document, where, limit=1, columns=["id"]):
+    if await _first_id(store, at_path, scopes) is None:
         problem = f"No document here is at or below {path[:200]!r}."
         raise NotFound(f"{problem} Leave path out, or index that folder first.")
 
@@ -197,12 +197,16 @@ async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) 
         NotFound: these scopes have no such document.
     """
     named = conditions.either(conditions.equal("id", name), conditions.equal("custom_id", name))
-    where = conditions.both(named, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
+    if (document_id := await _first_id(store, named, scopes)) is not None:
+        return document_id
+    problem = f"There is no document with the id or custom_id {name[:80]!r}."
+    raise NotFound(f"{problem} Use the document_id of a search result.")
+
+
+async def _first_id(store: Store, condition: Where, scopes: tuple[str, ...] | None) -> str | None:
+    where = conditions.both(condition, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
-    if not rows:
-        problem = f"There is no document with the id or custom_id {name[:80]!r}."
-        raise NotFound(f"{problem} Use the document_id of a search result.")
-    return rows[0].id
+    return rows[0].id if rows else None
 
 
 def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dict[str, list[RankedChunk]]:
@@ -270,7 +274,8 @@ class _Answer:
 
     def fill(self, chosen: Sequence[RankedChunk], *, in_order: bool) -> DocumentHits:
         """Add chunks in this order; `in_order` then sorts the chunks of a document by position."""
-        best_places = [] if self.size.is_by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
+        first = [] if self.size.is_by_evidence else [chunks[0] for chunks in self.best.values()]
+        best_places = [(chunk.document_id, chunk.position) for chunk in first]
         wanted = [*best_places, *(place for chunk in chosen for place in _places(chunk, self.request))]
         places = [place for place in dict.fromkeys(wanted) if place in self.chunks]
         passed_over: list[Place] = []
@@ -362,7 +367,3 @@ class _Answer:
             position=position,
             lines=(row.line_start or 1, row.line_end or 1),
         )
-
-
-def _place(chunk: RankedChunk) -> Place:
-    return chunk.document_id, chunk.position

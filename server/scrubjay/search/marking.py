@@ -1,7 +1,7 @@
 """Marks the parts of a text that matched a question: its words, and tokens with nearly the same meaning."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from scrubjay.search.retrieval.words import stem
@@ -14,7 +14,6 @@ NEAR = 0.5
 # A word as a reader sees it: a name of several parts, or a number with its commas, is one word.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:(?<!_)_++)?[^\W_]+(?:['\u2019._-][^\W_]+)*_*")
 
-Place = tuple[int, int]  # positions of the first character and of the one after the last
 Piece = tuple[str, Literal["", "word", "token"]]  # a part of a text, and how it matched
 
 
@@ -37,13 +36,9 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
         # All parts of a number must match, because 5,000 and 1,000 share their last digits.
         if stems & query_stems and (stems <= query_stems or not word[0][0].isdigit()):
             reason = "word"
-        elif _overlaps(word.span(), similar):
+        elif any(start < word.end() and word.start() < end for start, end in similar):
             reason = "token"
         if reason:
             pieces += [(text[position : word.start()], ""), (word[0], reason)]
             position = word.end()
     return [piece for piece in [*pieces, (text[position:], "")] if piece[0]]
-
-
-def _overlaps(word: Place, places: Sequence[Place]) -> bool:
-    return any(start < word[1] and word[0] < end for start, end in places)

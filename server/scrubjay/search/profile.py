@@ -8,7 +8,7 @@ from scrubjay.home.scopes import search_scopes
 from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, Profile
-from scrubjay.search.choosing import cost
+from scrubjay.search.choosing import text_length
 from scrubjay.search.hits import as_hit
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -43,15 +43,18 @@ async def profile(
     lasting = [row for row in rows if is_lasting(row)]
     others = [row for row in rows if not is_lasting(row)]
     static = _fit(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
-    spent = sum(map(cost, static))
-    recent = _fit(others, max_tokens - spent)
-    spent += sum(map(cost, recent))
+    recent = _fit(others, max_tokens - sum(map(_tokens, static)))
+    spent = sum(map(_tokens, (*static, *recent)))
     return Profile(scope=scopes[0], static=static, recent=recent, total=len(rows), spent=spent)
 
 
 def is_lasting(fact: Memory) -> bool:
     """Return True if a fact is marked as static, or is a preference."""
     return fact.is_static or fact.partition_id == PREFERENCES
+
+
+def _tokens(hit: Hit) -> int:
+    return math.ceil(text_length(hit) / 4)
 
 
 def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:
@@ -61,7 +64,7 @@ def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:
         hit = as_hit(row)
         if len(row.content) > LONGEST:
             hit = hit.model_copy(update={"memory": shorten(row.content, LONGEST), "truncated": True})
-        room -= cost(hit)
+        room -= _tokens(hit)
         if room < 0:
             break
         hits.append(hit)

@@ -69,11 +69,12 @@ async def search_memories(
     question = replace(_question(request, scope, question_time), record_id=among)
     span = await span_asked(store, question) if timed and not programmatic else None
     if span is not None and not span.words:
-        return await timeline(store, request, span, measure)
+        return await timeline(store, request, question, span, measure)
     is_narrow = question.is_filtered or question.session_id is not None
     if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
-    has_documents = not programmatic and await _has_unsearched_documents(store, question)
+    are_unsearched = not programmatic and "chunk" not in question.srcs
+    has_documents = are_unsearched and await store.has_documents(question.scopes)
     hints_wanted = has_documents and with_related and not is_narrow and span is None and may_name_one(request)
     embed = embed_once(embed) if hints_wanted else embed
     if span is None:
@@ -106,11 +107,6 @@ async def search_memories(
 def _documents_field(has_documents: bool, hints: Hints) -> dict[str, bool | None]:
     """Return `has_documents` of an answer without hits: True if documents exist, but `hints` names none."""
     return {"has_documents": (has_documents and hints == Hints()) or None}
-
-
-async def _has_unsearched_documents(store: Store, question: Question) -> bool:
-    """Return True if there are documents in the scopes of a question that does not search them."""
-    return "chunk" not in question.srcs and await store.has_documents(question.scopes)
 
 
 async def facts_about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:

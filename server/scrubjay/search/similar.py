@@ -47,7 +47,9 @@ async def nearest_facts(store: Store, envelope: Envelope, embed: EmbedText) -> d
     It may run concurrently with the write, and it searches by words while the vector is computed.
     """
     staged = _staged(store, envelope)  # first, because they may be committed during the search
-    return {**staged, **await _nearest(store, _question_of(envelope), envelope.args["content"], embed)}
+    content = envelope.args["content"]
+    question = _question(content, envelope.scope, envelope.at)
+    return {**staged, **await _nearest(store, question, content, embed)}
 
 
 async def with_similar(
@@ -57,7 +59,7 @@ async def with_similar(
 
     `near` comes from `nearest_facts`; facts written since then are compared by their words.
     """
-    question = _question_of(envelope)
+    question = _question(envelope.args["content"], envelope.scope, envelope.at)
     judged = await _judged(store, question, {**_staged(store, envelope), **near}, {added.id})
     hits = [as_hit(fact).model_copy(update={"reason": judgement}) for fact, judgement in judged[:SHOWN]]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
@@ -69,7 +71,7 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
     `reason` says which: known, contradict, update or similar. At most `SHOWN` facts are returned; they are of
     the fact's scope, and not linked to it.
     """
-    question = _question_about(fact, now)
+    question = _question(fact.content, fact.scope, now)
     near = await _nearest(store, question, fact.content, embed)
     judged = await _unlinked(store, fact, question, near)
     return [as_hit(other).model_copy(update={"reason": judgement}) for other, judgement in judged[:SHOWN]]
@@ -81,7 +83,7 @@ async def facts_repeated_by(store: Store, fact: Memory, vector: NDArray[np.float
     Only facts near in meaning are compared, because an import may bring 20,000 facts, and few of
     them repeat another.
     """
-    question = _question_about(fact, fact.updated_at)
+    question = _question(fact.content, fact.scope, fact.updated_at)
     (dense,) = await search(store, question, by_vector(store, _ready(EncodedQuery(vector)), PASSAGES))
     near = {row.record_id: NearFact(row.text, cosine) for row, cosine in dense if cosine >= REPEATED}
     repeated = [
@@ -94,8 +96,8 @@ async def _ready(query: EncodedQuery) -> EncodedQuery:
     return query
 
 
-def _question_about(fact: Memory, now: datetime) -> Question:
-    return Question(text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=now)
+def _question(text: str, scope: str, now: datetime) -> Question:
+    return Question(text=text[:COMPARED], scopes=(scope,), srcs=("memory",), now=now)
 
 
 async def _unlinked(
@@ -143,11 +145,6 @@ def _staged(store: Store, envelope: Envelope) -> dict[str, NearFact]:
     return {
         row.id: NearFact(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope
     }
-
-
-def _question_of(envelope: Envelope) -> Question:
-    text = envelope.args["content"][:COMPARED]
-    return Question(text=text, scopes=(envelope.scope,), srcs=("memory",), now=envelope.at)
 
 
 def _note(hits: list[Hit]) -> str | None:

@@ -53,7 +53,6 @@ class Span:
         words: the other content words of the question; if there are any, they are the text of `question`.
         backwards: the period has no beginning, so the records nearest to its end come first.
         named: the period as the question names it, if it has a beginning.
-        anywhere: the question without its period.
     """
 
     question: Question
@@ -61,7 +60,6 @@ class Span:
     words: tuple[str, ...]
     backwards: bool = False
     named: Period | None = None
-    anywhere: Question | None = None
 
 
 async def span_asked(store: Store, question: Question) -> Span | None:
@@ -86,16 +84,18 @@ async def span_asked(store: Store, question: Question) -> Span | None:
     within, name = _within(inside, start, end), name_in_days(start, end)
     if start <= EPOCH:
         return Span(within, name, asked.words, backwards=True)
-    return Span(within, name, asked.words, named=asked.when, anywhere=question)
+    return Span(within, name, asked.words, named=asked.when)
 
 
-async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
+async def timeline(
+    store: Store, request: SearchMemories, anywhere: Question, span: Span, measure: Measure
+) -> MemoryHits:
     """Answer with the turns and facts of a period in the order of time, all with the score 1.
 
     If every session has a summary and no size is requested, the answer consists of the summaries. If the
     records do not all fit, those shown are spread over the sessions, summaries first. `left_out` counts the
     others. `measure` returns the characters of a hit. If the period has no records, the facts that name it
-    answer.
+    answer; they are sought with `anywhere`, the question without its period.
     """
     question = span.question
     period: str | None = span.period
@@ -110,8 +110,8 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
         groups = _sessions_of(entries)
         chosen = _alternating(groups[-NEAREST:] if span.backwards else groups)
         shown = await _afforded(store, chosen[: 4 * limit], limit, room, measure)
-    if not (shown or span.named is None or span.anywhere is None) and "memory" in question.srcs:
-        question, period = replace(span.anywhere, srcs=("memory",)), None
+    if not shown and span.named is not None and "memory" in question.srcs:
+        question, period = replace(anywhere, srcs=("memory",)), None
         matching = await _facts_that_name(store, question, span.named)
         shown = await _afforded(store, matching, limit, room, measure)
     started_at = {entry.id: group[0].dated_at for group in _sessions_of(shown) for entry in group}
