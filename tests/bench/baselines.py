@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from locomo import Question, Turn
@@ -44,7 +43,7 @@ def tokens_of(turn: Turn) -> int:
 class Vectors:
     """Unit vectors of texts by the bundled model, each made once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self) -> None:
         self._encoder = open_encoder()
         self._known: dict[str, NDArray[np.float32]] = {}
 

@@ -31,7 +31,7 @@ import math
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -169,9 +169,6 @@ async def _write(core: Core, session: str, at: datetime, fields: Mapping[str, An
     made = envelope("turn", request, scope=SCOPE, source="hook:stop", at=at)
     answer = await core.write(made)
     return str(answer.id)
-
-
-Ask = Callable[[str], Any]
 
 
 def by_words(turns: Sequence[Turn], query: str) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 import scale_text
-from figures import Row, any_short, header, percentile, report, say, spread, table
+from figures import Row, any_short, header, report, say, spread, table, timed_row
 from homes import COMMAND, Place, is_embedded, rested
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -164,11 +164,8 @@ def _first_views(place: Place, browser: Browser, rounds: int) -> Iterator[Row]:
         context.close()
         if not number:
             say(f"the very first view took {opened[0]:.0f} ms, the second {again[0]:.0f}")
-    limit = {"reach": "300 ms", "limit": 300.0}
     for what, values in (("first view, by a link", opened), ("first view, loaded again", again)):
-        yield Row(
-            what, limit["reach"], spread(values), percentile(values, 0.5), limit["limit"], {"ms": values}
-        )
+        yield timed_row(what, "300 ms", values, share=0.5, limit=300.0)
     yield Row("... the call `sessions` in it", "", spread(server), samples={"ms": server})
     yield Row(
         "... bytes, by a link", "150 kB", f"{max(sizes) / 1000:.0f} kB", max(sizes), 150_000, {"bytes": sizes}
@@ -204,9 +201,7 @@ def _typed(page: Page, turns: int) -> Iterator[Row]:
             page.keyboard.press("Space" if key == " " else key)
             values.append(page.evaluate("window.drawn"))
             page.wait_for_timeout(200)
-    yield Row(
-        "keystroke to results", "150 ms", spread(values), percentile(values, 0.95), 150.0, {"ms": values}
-    )
+    yield timed_row("keystroke to results", "150 ms", values, limit=150.0)
 
 
 def _memory(what: str, engine: psutil.Process, before: int, *, judged: bool = True) -> Row:

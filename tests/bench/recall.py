@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -57,12 +56,11 @@ def main() -> int:
 
 
 def _measured(chosen: list[Haystack], options: argparse.Namespace) -> Iterator[Asked]:
-    with tempfile.TemporaryDirectory(prefix="scrubjay-recall-") as folder:
-        vectors = Vectors(Path(folder)) if options.baselines else None
-        for haystack in chosen:
-            yield from _asked(haystack, APART, MODES, vectors)
-        if options.pooled and len(chosen) > 1:
-            yield from _asked(pool(chosen), POOLED, WINDOWS, vectors)
+    vectors = Vectors() if options.baselines else None
+    for haystack in chosen:
+        yield from _asked(haystack, APART, MODES, vectors)
+    if options.pooled and len(chosen) > 1:
+        yield from _asked(pool(chosen), POOLED, WINDOWS, vectors)
 
 
 def _asked(

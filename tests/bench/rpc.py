@@ -64,18 +64,6 @@ class Client:
         arguments = _structured(tool, arguments)
         return _content(self.request("tools/call", {"name": tool, "arguments": arguments}))
 
-    def shown(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-        """The answer to exactly these arguments: the text, and the structure if one is sent.
-
-        Raises:
-            RuntimeError: the tool says it failed.
-        """
-        result = self.request("tools/call", {"name": tool, "arguments": arguments})
-        if result.get("isError"):
-            raise RuntimeError(f"The tool failed: {json.dumps(result)[:500]}")
-        (block,) = result["content"]
-        return block["text"], result.get("structuredContent")
-
     def timed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[float, dict[str, Any]]:
         """Seconds from sending a call to having read its line, and the answer."""
         arguments = _structured(tool, arguments)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import psutil
 import scale_text
-from figures import awaited, say
+from figures import awaited, say, spread
 from homes import peak_memory
 from scale_load import opened, record, settled
 
@@ -196,8 +196,5 @@ def _peak() -> float:
 
 
 def _spread(searches: Searches) -> str:
-    every = sorted(ms for kind in searches.ms.values() for ms in kind)
-    return (
-        f"p50 {every[len(every) // 2]:.1f}, p95 {every[int(0.95 * len(every))]:.1f} ms, {searches.cpu:.1f} "
-        "ms of processor"
-    )
+    every = [ms for kind in searches.ms.values() for ms in kind]
+    return f"{spread(every)}, {searches.cpu:.1f} ms of processor"

@@ -44,30 +44,21 @@ class Shown:
 
     def position(self, wanted: Iterable[str]) -> int | None:
         """The tokens of the text up to the end of the line with which the first of these words are complete;
-        None if none of them is in it.
+        None if none of them is in it. Case, white space and marks of quotation do not count.
+
+        >>> shown = Shown("One hit.\\n> It listens on\\n> port 8421.\\nEnd.")
+        >>> [shown.position(wanted) for wanted in (["ON PORT"], ["gone", "hit"], ["9"])]
+        [10, 3, None]
         """
-        return positions(self.text, [wanted])[0]
-
-
-def positions(text: str, each: Iterable[Iterable[str]]) -> list[int | None]:
-    """`Shown.position` for each of several sets of words, in one pass.
-
-    Case, white space and marks of quotation do not count.
-
-    >>> positions("One hit.\\n> It listens on\\n> port 8421.\\nEnd.", [["ON PORT"], ["gone", "hit"], ["9"]])
-    [10, 3, None]
-    """
-    lines = text.splitlines(keepends=True)
-    said = [f"{said} " if (said := plain(line.lstrip(" >"))) else "" for line in lines]
-    read, ends = "".join(said), list(accumulate(map(len, said)))
-    characters = list(accumulate(map(len, lines)))
-    places = []
-    for wanted in each:
+        lines = self.text.splitlines(keepends=True)
+        said = [f"{said} " if (said := plain(line.lstrip(" >"))) else "" for line in lines]
+        read, ends = "".join(said), list(accumulate(map(len, said)))
         words = [plain(some) for some in wanted]
         starts = [(at, at + len(some)) for some in words if (at := read.find(some)) >= 0]
-        line = bisect_left(ends, min(starts)[1]) if starts else None
-        places.append(None if line is None else math.ceil(characters[line] / 4))
-    return places
+        if not starts:
+            return None
+        line = bisect_left(ends, min(starts)[1])
+        return math.ceil(sum(map(len, lines[: line + 1])) / 4)
 
 
 def tokens_of(text: str) -> int:

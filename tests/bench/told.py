@@ -250,10 +250,6 @@ def _shown(project: Project, texts: Mapping[str, str]) -> Shown:
     return Shown(len(shown & set(LABELS[project.name]["facts"])), len(shown), sum(met), tokens)
 
 
-async def _openings(project: Project) -> list[Opened]:
-    return [each async for each in _replayed(project)]
-
-
 async def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
     """Return a row for each project of a half, and one for all."""
     totals = [0] * 9
@@ -262,7 +258,7 @@ async def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
     for name, labels in LABELS.items():
         if labels["half"] == half:
             project = projects.load(projects.FOLDER / f"{name}.toml")
-            every = await _openings(project)
+            every = [each async for each in _replayed(project)]
             if show:
                 print(f"{name}\n{every[-1].text}\n")
                 print(*[f"{each.session}\n{each.prompted}" for each in every if each.prompted], sep="\n")

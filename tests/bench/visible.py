@@ -242,24 +242,33 @@ def _ask(home: Home, project: Project, unseen: bool, question: Question, more: M
     ranked = (home.search({**arguments, "top_k": 10})[0].structured or {})["results"]
     body = {"q": question.ask, "containerTag": home.scope, "searchMode": "hybrid", "includeChats": True}
     similar = home.similar({**body, "limit": 10, "threshold": 0})
+    return _asked(
+        SCRUBJAY, project, unseen, question, shown, len(hits["results"]),
+        right=tuple(home.is_right(question, hit) for hit in ranked),
+        stale=tuple(home.is_one_of(question.stale, hit) for hit in ranked) if question.stale else None,
+        similar=tuple((each["similarity"], home.is_right(question, each)) for each in similar),
+        ms=ms,
+        text=shown.text,
+    )  # fmt: skip
+
+
+def _asked(
+    system: str, project: Project, unseen: bool, question: Question, shown: Shown, hits: int, **judged: Any
+) -> Asked:
     return Asked(
-        SCRUBJAY,
-        project.name,
-        question.half,
-        unseen,
-        question.kind,
-        question.ask,
-        shown.tokens,
-        shown.position(question.holds),
-        shown.is_nothing,
-        shown.is_doubtful,
-        len(hits["results"]),
-        _named(project, question, shown),
-        tuple(home.is_right(question, hit) for hit in ranked),
-        tuple(home.is_one_of(question.stale, hit) for hit in ranked) if question.stale else None,
-        tuple((each["similarity"], home.is_right(question, each)) for each in similar),
-        ms,
-        shown.text,
+        system=system,
+        project=project.name,
+        half=question.half,
+        unseen=unseen,
+        kind=question.kind,
+        ask=question.ask,
+        visible=shown.tokens,
+        position=shown.position(question.holds),
+        nothing=shown.is_nothing,
+        doubtful=shown.is_doubtful,
+        hits=hits,
+        named=_named(project, question, shown),
+        **judged,
     )
 
 
@@ -279,22 +288,11 @@ def _by_baselines(project: Project, unseen: bool) -> Iterator[Asked]:
         for question in project.questions:
             found = [records[at] for at in order(question.ask)[:_RANKED]]
             shown = Shown(fenced([(_heading(record), record.text) for record in found[:_HITS]]))
-            yield Asked(
-                system,
-                project.name,
-                question.half,
-                unseen,
-                question.kind,
-                question.ask,
-                shown.tokens,
-                shown.position(question.holds),
-                shown.is_nothing,
-                False,
-                len(found[:_HITS]),
-                _named(project, question, shown),
-                tuple(record.key in question.right or _holds(question, record.text) for record in found),
-                tuple(record.key in question.stale for record in found) if question.stale else None,
-            )
+            yield _asked(
+                system, project, unseen, question, shown, len(found[:_HITS]),
+                right=tuple(record.key in question.right or _holds(question, record.text) for record in found),
+                stale=tuple(record.key in question.stale for record in found) if question.stale else None,
+            )  # fmt: skip
 
 
 def _baselines(texts: Sequence[str]) -> dict[str, Callable[[str], list[int]]]:
