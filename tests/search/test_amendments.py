@@ -22,6 +22,7 @@ from scrubjay.text.short_ids import short_id
 FRAME = Frame((SCOPE,), UTC)
 OWNERS = "Maria owns the search service.", "Tomasz owns the search service since Maria left."
 RETENTION = tuple(f"Log retention is {days} days in production and 7 days in staging." for days in (30, 90))
+ELSE = ("The demo is on 5 May.", "Lunch is at noon.", "The team meets on Mondays.")
 AMENDED = [
     (*OWNERS, "who owns the search service?"),
     (*RETENTION, "how long is the log retention in production?"),
@@ -38,13 +39,15 @@ async def noted(core: Core, content: str, at: datetime) -> str:
     return (await core.write(envelope("memory", request, scope=SCOPE, source="test", at=at))).id
 
 
+async def noted_daily(core: Core, at: datetime, *facts: str, days: int = 1) -> list[str]:
+    """Add facts, so many days apart; return their ids."""
+    return [await noted(core, text, at + timedelta(days=days * number)) for number, text in enumerate(facts)]
+
+
 async def both_noted(core: Core, old: str, new: str, now: datetime) -> tuple[str, str]:
     """Add two facts, three weeks apart, and some others; return the ids of the two."""
-    ids = [await noted(core, text, now - timedelta(days=days)) for text, days in ((old, 24), (new, 3))]
-    for number, text in enumerate(
-        ("The team meets on Mondays.", "Lunch is at noon.", "The demo is on 5 May.")
-    ):
-        await noted(core, text, now - timedelta(days=10 * number + 1))
+    ids = await noted_daily(core, now - timedelta(days=24), old, new, days=21)
+    await noted_daily(core, now - timedelta(days=21), *ELSE, days=10)
     await embedded(core)
     return ids[0], ids[1]
 
@@ -80,28 +83,6 @@ async def test_a_later_restatement_of_a_fact_comes_first_and_the_older_one_names
     await core.close()
 
 
-IN_PASSING = [
-    (
-        "The weekly MySQL dumps go to the tape drive in the cellar.",
-        "The dump of the database lands in the Backblaze bucket; the tape drive was sold.",
-        "where do the MySQL dumps go?",
-    ),
-    (
-        "The importer reads CSV files with the csv module.",
-        "Polars parses the importer's CSV files, the csv module took twelve minutes.",
-        "how does the importer read CSV files?",
-    ),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "query"), IN_PASSING)
-async def test_a_change_in_other_words_comes_first(
-    shipped: Core, now: datetime, old: str, new: str, query: str
-):
-    await both_noted(shipped, old, new, now)
-    assert texts(await search(shipped, query))[0] == new
-
-
 @pytest.mark.parametrize(("old", "new", "query"), AMENDED)
 async def test_it_does_not_matter_which_of_the_two_was_stored_first(
     shipped: Core, now: datetime, old: str, new: str, query: str
@@ -127,15 +108,9 @@ async def test_two_contradictory_facts_name_each_other(
 
 
 async def test_facts_about_other_matters_amend_nothing(shipped: Core, now: datetime):
-    for number, text in enumerate(
-        (
-            "Maria owns the search service.",
-            "The search service is written in Go.",
-            "Tomasz owns the billing service.",
-            "The search service stores its index in S3.",
-        )
-    ):
-        await noted(shipped, text, now - timedelta(days=30 - 7 * number))
+    others = "The search service is written in Go.", "Tomasz owns the billing service."
+    stored = "The search service stores its index in S3."
+    await noted_daily(shipped, now - timedelta(days=30), OWNERS[0], *others, stored, days=7)
     await embedded(shipped)
     hits = (await search(shipped, "who owns the search service?", top_k=4)).results
     assert hits[0].memory == "Maria owns the search service."
@@ -154,8 +129,7 @@ SIBLINGS = [  # facts that say the same of several things
 async def test_a_later_fact_about_another_thing_does_not_amend_the_one_that_the_question_names(
     shipped: Core, now: datetime, facts: tuple[str, ...], query: str
 ):
-    for number, text in enumerate((*facts, "Lunch is at noon.", "The demo is on 5 May.")):
-        await noted(shipped, text, now - timedelta(days=20 - number))
+    await noted_daily(shipped, now - timedelta(days=20), *facts, *ELSE[1::-1])
     await embedded(shipped)
     first = (await search(shipped, query)).results[0]
     assert (first.memory, first.amended_by) == (facts[0], None)
@@ -169,6 +143,12 @@ CHANGED = [  # the later fact has few of the earlier one's words
     ("Mesures : le capteur envoie toutes les 10 minutes.",
      "À partir du 3 mai le capteur envoie ses mesures toutes les 2 minutes.",
      "tous les combien le capteur envoie ses mesures ?"),
+    ("The weekly MySQL dumps go to the tape drive in the cellar.",
+     "The dump of the database lands in the Backblaze bucket; the tape drive was sold.",
+     "where do the MySQL dumps go?"),
+    ("The importer reads CSV files with the csv module.",
+     "Polars parses the importer's CSV files, the csv module took twelve minutes.",
+     "how does the importer read CSV files?"),
 ]  # fmt: skip
 OTHERS = [  # the later fact is about another thing, and says that it changed
     ("Nightly builds are in the folder //nas/builds.", "The app now runs on Windows 11 alone.",
@@ -311,10 +291,8 @@ async def test_facts_of_the_same_day_show_the_time(shipped: Core, now: datetime)
 async def test_a_question_for_a_kind_of_thing_is_answered_by_a_record_that_names_one(
     shipped: Core, now: datetime, query: str
 ):
-    for number, text in enumerate(
-        ("Atlas uses pnpm, never npm.", "Atlas is deployed on Fridays.", "The manager of the team is Kim.")
-    ):
-        await noted(shipped, text, now - timedelta(days=number + 1))
+    facts = "The manager of the team is Kim.", "Atlas is deployed on Fridays.", "Atlas uses pnpm, never npm."
+    await noted_daily(shipped, now - timedelta(days=3), *facts)
     await embedded(shipped)
     hits = await search(shipped, query)
     assert (texts(hits)[0], hits.confidence) == ("Atlas uses pnpm, never npm.", "strong")

@@ -46,9 +46,12 @@ async def shelf(core: Core) -> Core:
 
 async def test_the_best_chunk_comes_first_and_its_neighbours_on_request(shelf: Core) -> None:
     asked = "Lanterns burn whale oil until dawn"
-    (hit,) = (await search(shelf, asked, chunk_threshold=0.8)).results
-    (best,) = hit.chunks
-    assert "whale oil" in best.content and best.is_relevant and hit.score == best.score >= 0.9
+    for matching in ({}, {"only_matching_chunks": True}):
+        hits = await search(shelf, asked, chunk_threshold=0.8, **matching)
+        (hit,) = hits.results
+        (best,) = hit.chunks
+        assert "whale oil" in best.content and best.is_relevant and hit.score == best.score >= 0.9
+        assert hit.title == "Harbour guide" and hits.left_out is None
     (hit,) = (await search(shelf, asked, chunk_threshold=0.8, only_matching_chunks=False)).results
     assert [chunk.position - best.position for chunk in hit.chunks] == [0, -1, 1]
     assert [chunk.is_relevant for chunk in hit.chunks] == [True, False, False]
@@ -85,16 +88,6 @@ async def test_a_doubtful_answer_is_short_and_says_so_and_no_answer_is_empty(she
         assert (none.confidence, none.results, none.total) == ("none", [], 0)
     named = await search(shelf, "who weighs the football championship", doc_id="guide")
     assert named.confidence == "weak" and [hit.title for hit in named.results] == ["Harbour guide"]
-
-
-async def test_with_only_matching_chunks_there_is_no_context_and_no_document_without_a_match(
-    shelf: Core,
-) -> None:
-    hits = await search(
-        shelf, "Lanterns burn whale oil until dawn", chunk_threshold=0.8, only_matching_chunks=True
-    )
-    assert [hit.title for hit in hits.results] == ["Harbour guide"] and hits.left_out is None
-    assert [chunk.is_relevant for chunk in hits.results[0].chunks] == [True]
 
 
 async def test_documents_below_their_threshold_are_not_returned(shelf: Core) -> None:

@@ -115,13 +115,9 @@ def test_a_filter_is_read_from_an_object_and_from_json_text() -> None:
     assert parse_filter(given) == parse_filter(json.dumps(given)) == tree
 
 
-def test_a_lone_condition_needs_no_group() -> None:
-    assert parse_filter({"key": "lang", "value": "Go", "ignoreCase": "true"}) == Condition(
-        "lang", "Go", ignore_case=True
-    )
-
-
-def test_names_of_fields_may_be_in_snake_case() -> None:
+def test_a_lone_condition_needs_no_group_and_names_of_fields_may_be_in_snake_case() -> None:
+    given: dict[str, Any] = {"key": "lang", "value": "Go", "ignoreCase": "true"}
+    assert parse_filter(given) == Condition("lang", "Go", ignore_case=True)
     given = {"key": "n", "value": 3, "filter_type": "numeric", "numeric_operator": ">=", "negate": True}
     assert parse_filter(given) == Comparison("n", "<", 3.0)
 
@@ -141,13 +137,10 @@ def nested(levels: int) -> dict[str, Any]:
     return tree
 
 
-def test_eight_levels_are_accepted_and_nine_are_refused() -> None:
+def test_eight_levels_and_two_hundred_conditions_are_accepted_and_more_are_refused() -> None:
     assert isinstance(parse_filter(nested(DEEPEST)), Group)
     with pytest.raises(ValueError, match="more than 8 levels"):
         parse_filter(nested(DEEPEST + 1))
-
-
-def test_two_hundred_conditions_are_accepted_and_more_are_refused() -> None:
     condition = {"key": "k", "value": "v"}
     assert parse_filter({"OR": [condition] * MOST})
     with pytest.raises(ValueError, match="more than 200 conditions"):

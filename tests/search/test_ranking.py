@@ -25,10 +25,10 @@ from scrubjay.search.retrieval.ranking import (
     recency,
     scale,
     sum_parts,
-    window,
     with_neighbours,
 )
 from scrubjay.search.retrieval.weights import FIRST, ORDER
+from scrubjay.search.windows import nearest_first
 
 pytestmark = pytest.mark.long
 
@@ -52,14 +52,11 @@ def test_a_blend_lies_between_its_weakest_and_its_strongest_signal(relevant, dat
 
 
 @given(arrays(float, 10, elements=st.floats(-100, 10_000)))
-def test_recency_stays_in_bounds_and_never_rises_with_age(ages):
+def test_recency_is_one_half_at_the_half_life_and_never_rises_with_age(ages):
+    assert recency(0, np.array([-30.0 * DAY]))[0] == 0.5
     values = recency(0, -DAY * np.sort(ages))
     assert np.all((values >= 0) & (values <= 1))
     assert np.all(np.diff(values) <= 0)
-
-
-def test_recency_is_one_half_at_the_half_life():
-    assert recency(0, np.array([-30.0 * DAY]))[0] == 0.5
 
 
 @given(columns)
@@ -78,11 +75,8 @@ def test_neighbours_and_the_session_share_scores_but_not_across_sessions():
     found = features(signals(5, bm25=[9.0, 0, 0, 0, 0], session=[0, 0, 0, 0, 1], place=[0, 1, 2, 3, 0]))
     assert np.allclose(found["near_words"], [0.0, NEAR, FAR, 0.0, 0.0])
     assert np.allclose(found["session_words"], [1.0, 1.0, 1.0, 1.0, 0.0])
-
-
-def test_a_gap_between_positions_counts_as_distance():
     found = features(signals(3, bm25=[9.0, 0, 0], session=[0, 0, 0], place=[3, 5, 9]))
-    assert np.allclose(found["near_words"], [0.0, FAR, 0.0])
+    assert np.allclose(found["near_words"], [0.0, FAR, 0.0])  # a gap counts as distance
     assert np.allclose(found["session_words"], 1.0)
 
 
@@ -247,5 +241,5 @@ def test_the_order_does_not_depend_on_the_order_of_rows_if_ties_are_broken(score
 @given(st.integers(1, 50), st.integers(0, 20), st.integers(0, 20), st.data())
 def test_a_window_stays_within_its_bounds_and_its_session(length, before, after, data):
     at = data.draw(st.integers(0, length - 1))
-    around = window(length, at, before=before, after=after)
-    assert at in around and around[0] >= max(0, at - before) and around[-1] <= min(length - 1, at + after)
+    first, *others = nearest_first(length, at, before, after)
+    assert first == at and all(max(0, at - before) <= each <= min(length - 1, at + after) for each in others)

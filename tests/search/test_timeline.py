@@ -14,6 +14,7 @@ from said import SCOPE, embedded, fact, forget, search, texts, turn
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.models.records import SUMMARY
+from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import MemoryHits
 from scrubjay.store.cache import PassageRow
 
@@ -151,21 +152,15 @@ async def test_everything_is_searched_if_a_period_has_none_of_the_words(week: Co
     assert texts(hits)[0] == "paint the icon blue" and hits.period is None
 
 
-async def test_a_question_about_before_an_event_is_searched_before_it(week: Core) -> None:
+async def test_a_question_about_an_event_is_searched_before_or_since_it(week: Core) -> None:
     hits = await asked(week, "what did we decide about retry before the release?")
     assert texts(hits)[0] == "retry with jitter" and hits.period == "before 2026-03-02 09:02"
     assert "retry thrice at most" not in texts(hits)
-
-
-async def test_a_question_about_after_an_event_is_searched_since_then(week: Core) -> None:
     hits = await asked(week, "what did we do since the release?")
     assert texts(hits)[0] == "release it" and texts(hits)[-1] == "The icon is blue."
     assert hits.period == "2026-03-02 09:02 to 2026-03-05 12:05"
-
-
-async def test_an_unknown_event_is_searched_for_by_words(week: Core) -> None:
     hits = await asked(week, "what did we do before the zebra parade?")
-    assert hits.period is None
+    assert hits.period is None  # an unknown event is searched for by words
 
 
 async def test_the_current_session_is_not_the_last_one_unless_it_is_the_only_one(week: Core) -> None:
@@ -237,35 +232,27 @@ async def test_conditions_apply_in_a_timeline_too(week: Core) -> None:
     assert texts(hits) == ["The icon is blue."]
 
 
-async def test_since_and_until_accept_words(week: Core) -> None:
+async def test_since_and_until_accept_words_and_a_date_is_a_whole_day(week: Core) -> None:
     hits = await asked(week, "retry parser icon", since="last tuesday", until="tuesday")
     assert {hit.session_id for hit in hits.results} == {"tuesday"}
     assert hits.period == "2026-03-03"
     hits = await asked(week, "retry parser icon", since="3 days ago", until="2026-03-02")
     assert {hit.session_id for hit in hits.results} == {"monday"}
-
-
-async def test_a_numeric_date_is_a_whole_day_like_one_in_words(week: Core) -> None:
     hits = await asked(week, "retry parser icon", since="2026-03-03", until="2026-03-03")
     assert {hit.session_id for hit in hits.results} == {"tuesday"} and hits.period == "2026-03-03"
     hits = await asked(week, "retry parser icon", since="2026-03-03", until="2026-03-03T00:00:01Z")
     assert not hits.results
 
 
-async def test_a_period_that_ends_before_it_begins_is_refused(week: Core) -> None:
+async def test_an_impossible_period_is_refused_in_a_sentence(week: Core) -> None:
     with pytest.raises(InputError, match="until = '2026-03-02': must be after since = '2026-03-03'"):
         await asked(week, "retry", since="2026-03-03", until="2026-03-02")
-
-
-async def test_a_nonexistent_time_is_reported_in_a_sentence(week: Core) -> None:
     with pytest.raises(InputError, match="since = 'the 31st': does not name a day now"):
         await asked(week, "retry", since="the 31st")
 
 
 async def test_programs_search_for_the_words_of_a_period(week: Core) -> None:
-    from scrubjay.models import requests
-
-    request = requests.parse(requests.SearchMemories, {"query": "parser yesterday", "now": NOW})
+    request = parse(SearchMemories, {"query": "parser yesterday", "now": NOW})
     hits = await week.search.memories(request, SCOPE, programmatic=True)
     assert {hit.session_id for hit in hits.results} >= {"monday", "wednesday"} and hits.period is None
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from scrubjay.models.records import Memory
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import window
 from scrubjay.store import conditions
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
@@ -65,9 +64,18 @@ def _position(session: Session, record_id: str, turn: int | None) -> int | None:
     return next((at for at, place in enumerate(session.places) if place.turn == turn), None)
 
 
+def nearest_first(length: int, at: int, before: int, after: int) -> list[int]:
+    """Return the positions around `at` in a session of `length` turns, nearest first, itself included.
+
+    >>> nearest_first(5, 1, before=2, after=2)
+    [1, 0, 2, 3]
+    """
+    positions = range(max(0, at - before), min(length, at + after + 1))
+    return sorted(positions, key=lambda position: abs(position - at))
+
+
 def _turns_around(session: Session, at: int, before: int, after: int) -> list[str]:
-    positions = sorted(window(len(session.places), at, before=before, after=after), key=lambda n: abs(n - at))
-    ids = [session.places[n].id for n in positions]
+    ids = [session.places[n].id for n in nearest_first(len(session.places), at, before, after)]
     return [turn_id for turn_id in ids if turn_id != session.places[at].id]
 
 
@@ -82,8 +90,7 @@ async def _facts_around(
     for fact in facts:
         session = sessions.get((_key(fact), fact.partition_id), {})
         numbers = sorted({*session, fact.turn or 0})
-        at = numbers.index(fact.turn or 0)
-        positions = sorted(window(len(numbers), at, before=before, after=after), key=lambda n: abs(n - at))
+        positions = nearest_first(len(numbers), numbers.index(fact.turn or 0), before, after)
         ids = [other for n in positions for other in session.get(numbers[n], ())]
         nearest[fact.id] = [other for other in ids if other != fact.id]
     rows = await store.get(Memory, [other for ids in nearest.values() for other in ids])

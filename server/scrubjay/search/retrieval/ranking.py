@@ -279,12 +279,3 @@ def blend(
 def order(score: Floats, *, ties: Sequence[Floats] = ()) -> Ints:
     """Sort positions by score, then by the tie columns, highest first, then by position."""
     return np.lexsort((*(-column for column in reversed(ties)), -score)).astype(np.int64)
-
-
-def window(length: int, position: int, *, before: int, after: int) -> range:
-    """Return the positions around `position` in a session of `length` turns, itself included.
-
-    >>> list(window(5, 1, before=2, after=2))
-    [0, 1, 2, 3]
-    """
-    return range(max(0, position - before), min(length, position + after + 1))
