@@ -61,16 +61,13 @@ class Client:
         Raises:
             RuntimeError: the tool says it failed.
         """
-        arguments = _structured(tool, arguments)
-        return _content(self.request("tools/call", {"name": tool, "arguments": arguments}))
+        return self.timed(tool, arguments)[1]
 
     def timed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[float, dict[str, Any]]:
         """Seconds from sending a call to having read its line, and the answer."""
         arguments = _structured(tool, arguments)
         start = time.perf_counter()
-        number = self._send(
-            {"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True
-        )
+        number = self._ask("tools/call", {"name": tool, "arguments": arguments})
         line = self._line(ANSWER_SECONDS)
         took = time.perf_counter() - start
         return took, _content(_result(json.loads(line), number))
@@ -82,11 +79,7 @@ class Client:
         waiting: set[int] = set()
         count = 0
         for arguments in each:
-            waiting.add(
-                self._send(
-                    {"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True
-                )
-            )
+            waiting.add(self._ask("tools/call", {"name": tool, "arguments": arguments}))
             count += 1
             while len(waiting) >= window:
                 waiting.remove(self._take())
@@ -96,7 +89,7 @@ class Client:
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The result of one request."""
-        number = self._send({"method": method, "params": params}, ask=True)
+        number = self._ask(method, params)
         return _result(json.loads(self._line(ANSWER_SECONDS)), number)
 
     def close(self) -> None:
@@ -110,15 +103,16 @@ class Client:
             self.process.kill()
             self.process.wait()
 
-    def _send(self, message: dict[str, Any], *, ask: bool = False) -> int:
+    def _ask(self, method: str, params: Mapping[str, Any]) -> int:
+        self._id += 1
+        self._send({"id": self._id, "method": method, "params": params})
+        return self._id
+
+    def _send(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
-        if ask:
-            self._id += 1
-            message = {"id": self._id, **message}
         rest = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
         while rest:
             rest = rest[self.process.stdin.write(rest) :]
-        return self._id
 
     def _take(self) -> int:
         answer = json.loads(self._line(ANSWER_SECONDS))
