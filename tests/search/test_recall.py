@@ -72,7 +72,8 @@ async def test_a_project_also_sees_the_user_scope_and_star_sees_all(core: Core):
     await fact(core, "Alex likes zebras.", scope="user")
     await fact(core, "Kim likes zebras.", scope="repo_other__0123456789abcdef")
     assert texts(await search(core, "who likes zebras?")) == ["Alex likes zebras."]
-    assert len((await search(core, "who likes zebras?", scope="*")).results) == 2
+    everywhere = parse(SearchMemories, {"query": "who likes zebras?", "scope": "*"})
+    assert len((await core.search.memories(everywhere, SCOPE)).results) == 2
 
 
 async def test_a_quotation_scores_at_least_nine_tenths_and_comes_first(core: Core):
