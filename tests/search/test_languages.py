@@ -19,7 +19,7 @@ from scrubjay.encoders import open_encoder
 from scrubjay.engine.core import Core
 from scrubjay.text import languages
 from scrubjay.text.languages import function_words, language_of, without_function_words
-from scrubjay.text.terms import STOP, query_terms, words
+from scrubjay.text.terms import query_terms, words
 
 SAID = {  # the text, then possible questions
     "Мы перенесли службу заказов с REST на gRPC.": [
@@ -120,7 +120,7 @@ def test_text_that_the_model_cannot_read_gets_no_vector() -> None:
     ],
 )
 def test_a_question_is_in_the_language_of_most_of_its_function_words(question: str, language: str):
-    assert language_of(words(question), STOP) == language
+    assert language_of(words(question)) == language
 
 
 @pytest.mark.parametrize(

@@ -29,16 +29,16 @@ def function_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in rows}
 
 
-def language_of(words: Sequence[str], english: frozenset[str]) -> str:
+def language_of(words: Sequence[str]) -> str:
     """Return the language that has the most function words among these words; English in a tie.
 
-    >>> language_of("was ist der port".split(), frozenset({"was", "is"}))
+    >>> language_of("was ist der port".split())
     'de'
     """
     lists = function_words().items()
     counts = {language: sum(word in stop_words for word in words) for language, stop_words in lists}
     best = max(counts, key=lambda language: counts[language])
-    return best if counts[best] > sum(word in english for word in words) else "en"
+    return best if counts[best] > sum(word in STOP for word in words) else "en"
 
 
 def is_english(text: str) -> bool:
@@ -49,7 +49,7 @@ def is_english(text: str) -> bool:
     """
     words = _WORD.findall(text.lower())
     latin = sum(ord(letter) < _LATIN_END for word in words for letter in word)
-    return 2 * latin >= sum(map(len, words)) and language_of(words, STOP) == "en"
+    return 2 * latin >= sum(map(len, words)) and language_of(words) == "en"
 
 
 def without_function_words(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 
-from scrubjay.text import open_cues
+from scrubjay.text import tables
 from scrubjay.text.languages import is_english
 from scrubjay.text.sentences import QUESTION, clip, flat, item_of, sentences
 from scrubjay.text.terms import content_words
@@ -30,6 +30,41 @@ PHRASE = 2.5
 # task, a listed point, an offer or a plan is open unless the model's log odds are below UNLIKELY. All three
 # were chosen on the dev sessions.
 READ, LEAST, UNLIKELY = 0.6, 0.25, -2.5
+# The phrases of `later` count anywhere in a session, those of `state` only in its last turns.
+_LATER, _STATE = tables.cues("later"), tables.cues("state")
+_PLAN, _NOTHING_OPEN = tables.cues("plan"), tables.cues("nothing_open")
+_SIGNS = {name: tables.cues(name, "signs") for name in tables.table("cues")["signs"]}
+# How the next prompt begins if it says that the open point is done, or asks to do it.
+_DONE = re.compile(
+    r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b"
+    r"|(?:(?:ok(?:ay)?|yes|and|now|then|please|pls),? )*(?:do|fix|port|add|run|make|write|finish|handle)"
+    r" (?:it|that|this|these|them|those|both|so)\b)"
+)
+# A line above a list of open points.
+_LIST_HEADING = re.compile(
+    r"""[\s#*_]*(?:still\ |what\ is\ |what's\ )*(?:remaining|to-?dos?|to\ do|next|left(?:\ to\ do)?
+    |missing|later|open(?:\ questions?)?|not\ (?:yet\ )?(?:done|covered|tested)(?:\ yet)?|follow-?ups?
+    |outstanding|pending|known\ (?:gaps|issues|problems))
+    (?:\ (?:work|steps?|items?|tasks?|points?|issues?|for\ later|now|before\ [\w\s]{1,40}))?[\s:*_]*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# A line above a list of tests that fail. Such a list is open only if the session ends with it.
+_FAILING = re.compile(
+    r"(?i)\b(?:(?:still|now|currently) (?:fail(?:s|ing)?|red|broken)"
+    r"|[1-9]\d{0,4}(?: \w{1,20}){0,2} (?:fail(?:s|ed|ing|ures?)?|red))\b[^.?!\d]{0,20}:[\s*_]*$"
+)
+_ALL_PASS = re.compile(r"(?i)\ball\b[^.\n]{0,40}\bpass(?:es|ed)?\b")
+# A task that is not ticked.
+_UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
+# A question to the user that names something not done.
+_ASKS = re.compile(
+    r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b|\bcan (?:we|you|i)\b"
+)
+_OFFER = re.compile(
+    r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
+    r"|(?:do you want|would you like)\b|one thing i need\b"
+)
+
 _MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
@@ -87,7 +122,7 @@ def _read_points(
     """Yield the points of a turn with the model's log odds, then sentences that only the model finds."""
     is_read = is_english(f"{turn.user} {turn.assistant}")
     odds = dict(read(turn, following)) if is_read else {}
-    is_done = bool(following) and open_cues.is_done(following[0].user)
+    is_done = bool(following) and _DONE.match(following[0].user) is not None
     points = [] if is_done else list(_points(turn.user, turn.assistant, later_turns))
     if _is_unanswered(turn, later_turns):
         is_asked = turn.user.rstrip().endswith(QUESTION)
@@ -131,14 +166,14 @@ def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
     size = len(answer)
     if later_turns == 0 and answer and _asks_at_end(answer[-1], turn):
         yield Point(answer.pop(), {})
-    listed = list(_open_list(assistant, later_turns == 0 and not open_cues.says_all_pass(assistant)))
+    listed = list(_open_list(assistant, later_turns == 0 and not _says_all_pass(assistant)))
     yield from (Point(item, {}) for item in listed)
     for at, text in reversed(list(enumerate(answer))):
         is_task = text.startswith(("[ ] ", "[x] ")) or text in listed
-        if not (is_task or text.endswith(":") or open_cues.NOTHING_OPEN.search(text)):
+        if not (is_task or text.endswith(":") or _NOTHING_OPEN.search(text)):
             yield _point(text, at, size, later_turns)
     for text in reversed([sentence.text for sentence in sentences(user)]):
-        if open_cues.PLAN.search(text) and not open_cues.ASKS.search(text):
+        if _PLAN.search(text) and not _ASKS.search(text):
             yield Point(text, {})
 
 
@@ -147,16 +182,16 @@ def _asks_at_end(sentence: str, turn: Exchange) -> bool:
 
     In English it does so if it is an offer; the model judges other questions.
     """
-    if open_cues.NOTHING_OPEN.search(sentence):
+    if _NOTHING_OPEN.search(sentence):
         return False
     is_foreign = sentence.endswith(QUESTION) and not is_english(f"{turn.user} {turn.assistant}")
-    return bool(is_foreign or open_cues.OFFER.match(sentence)) and len(subject_words(sentence)) >= 3
+    return bool(is_foreign or _OFFER.match(sentence)) and len(subject_words(sentence)) >= 3
 
 
 def _point(text: str, at: int, size: int, later_turns: int) -> Point:
     """Return a point for a sentence of an answer: the number `at` of `size`, counted from 0."""
-    is_later = open_cues.LATER.search(text) is not None
-    is_state = later_turns < _STATE_TURNS and open_cues.STATE.search(text) is not None
+    is_later = _LATER.search(text) is not None
+    is_state = later_turns < _STATE_TURNS and _STATE.search(text) is not None
     place = {"first": at == 0 and size > 1, "last": at == size - 1 and size > 1, "end": later_turns == 0}
     form = {"asks": text.endswith("?"), "brief": len(content_words(text)) < 3, "code": "`" in text}
     facts = {name: float(value) for name, value in (place | form).items()}
@@ -166,7 +201,13 @@ def _point(text: str, at: int, size: int, later_turns: int) -> Point:
 
 @lru_cache(maxsize=4096)  # a session is summarised after each of its turns
 def _signs(text: str) -> Mapping[str, float]:
-    return {name: float(sign.search(text) is not None) for name, sign in open_cues.SIGNS.items()}
+    return {name: float(sign.search(text) is not None) for name, sign in _SIGNS.items()}
+
+
+def _says_all_pass(answer: str) -> bool:
+    """Return True if an answer says that all tests pass, and names no failing ones below that."""
+    *_, rest = _ALL_PASS.split(answer)
+    return rest != answer and not any(map(_FAILING.search, rest.split("\n")))
 
 
 def _open_list(text: str, is_end: bool) -> Iterator[str]:
@@ -176,10 +217,10 @@ def _open_list(text: str, is_end: bool) -> Iterator[str]:
     """
     is_open_list = False
     for line in text.split("\n"):
-        if task := open_cues.task_of(line):
-            yield flat(task)
+        if task := _UNTICKED.match(line):
+            yield flat(task[1])
         elif (item := item_of(line)) is not None:
             if is_open_list:
                 yield item
         elif line.strip():
-            is_open_list = open_cues.begins_list(line, is_end)
+            is_open_list = bool(_LIST_HEADING.match(line) or (is_end and _FAILING.search(line)))

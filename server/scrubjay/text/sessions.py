@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from scrubjay.text import open_cues, tables
+from scrubjay.text import tables
 from scrubjay.text.sentences import QUESTION, Sentence, clip, join, sentences
 from scrubjay.text.summary import answered_by, name_line
 from scrubjay.text.terms import content_words
@@ -22,7 +22,7 @@ _ASKED_SHARE = 0.4
 _LEAST_ASKED = 2  # least content words of a prompt that is listed below the title; "commit it" has one
 _BRIEF = 100  # characters; a longer sentence about an outcome ranks lower
 _DECISION, _DECIDED = tables.cues("decision"), tables.cues("decided")
-_RESULT, _SMALL_TALK = tables.cues("result"), tables.cues("small_talk")
+_RESULT, _SMALL_TALK, _LATER = map(tables.cues, ("result", "small_talk", "later"))
 _DEED = re.compile(  # how a sentence begins in which the assistant reports what it did
     r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
     r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect|test|measur|profil)\w+ed"
@@ -94,18 +94,22 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     title_words = set(content_words(title_sentence))
     ranked: list[tuple[float, int, str]] = []
     for number, exchange in enumerate(exchanges):
-        prompt, prompt_words = excerpt(exchange.user), set(content_words(excerpt(exchange.user)))
+        prompt = excerpt(exchange.user)
+        prompt_words = set(content_words(prompt))
+        answered = [
+            sentence
+            for sentence in sentences(excerpt(exchange.assistant))
+            if not set(content_words(sentence.text)) <= prompt_words
+        ]
+        decided = [
+            sentence
+            for sentence in sentences(prompt)
+            if _DECIDED.search(sentence.text) and sentence.text != title_sentence
+        ]
         scored = [
             (_outcome_score(sentence, title_words), sentence.text)
-            for sentence in sentences(excerpt(exchange.assistant))
-            if _can_be_outcome(sentence.text) and not set(content_words(sentence.text)) <= prompt_words
-        ]
-        scored += [
-            (_outcome_score(sentence, title_words), sentence.text)
-            for sentence in sentences(prompt)
-            if _DECIDED.search(sentence.text)
-            and _can_be_outcome(sentence.text)
-            and sentence.text != title_sentence
+            for sentence in (*answered, *decided)
+            if not (sentence.text.endswith((*QUESTION, ":")) or sentence.text.startswith("[ ] "))
         ]
         # The second sentence of a turn comes after the first ones of the others.
         best_first = sorted(scored, key=lambda pair: -pair[0])
@@ -115,15 +119,10 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     return [text.removeprefix("[x] ") for text in telling or texts[:1]]
 
 
-def _can_be_outcome(text: str) -> bool:
-    """Return True if a sentence may say what a session came to: it is neither a question nor an open task."""
-    return not (text.endswith((*QUESTION, ":")) or text.startswith("[ ] "))
-
-
 def _is_aside(text: str) -> bool:
     """Return True if a sentence has no subject, is small talk, or leaves something for later."""
     is_talk = _SMALL_TALK.match(text) and not _DECISION.search(text)
-    return bool(is_talk or open_cues.LATER.search(text)) or len(subject_words(text)) < _LEAST_ASKED
+    return bool(is_talk or _LATER.search(text)) or len(subject_words(text)) < _LEAST_ASKED
 
 
 def _outcome_score(sentence: Sentence, title_words: Collection[str]) -> float:
@@ -132,7 +131,7 @@ def _outcome_score(sentence: Sentence, title_words: Collection[str]) -> float:
     score = 2.0 * len(words & set(title_words)) / (len(title_words) or 1)
     score += bool(_DECISION.search(text)) + 2.0 * bool(_DEED.match(text)) + bool(_RESULT.search(text))
     score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
-    is_aside = _SMALL_TALK.match(text) or open_cues.LATER.search(text) or text.endswith((*QUESTION, ":"))
+    is_aside = _SMALL_TALK.match(text) or _LATER.search(text) or text.endswith((*QUESTION, ":"))
     return score - 3.0 * bool(is_aside or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scrubjay.text import tables
 from scrubjay.text.languages import function_words, language_of
-from scrubjay.text.terms import STOP, words
+from scrubjay.text.terms import words
 
 LONGEST = 1_000  # characters; a longer text only mentions a time
 UNMARKED = 30  # characters; in a shorter text, such as "la semana pasada", any language may be meant
@@ -41,7 +41,7 @@ def in_english(text: str) -> str:
     """
     if len(text) > LONGEST:
         return text
-    language = language_by_words(text)
+    language = language_of(words(text))  # "hier" is a day in French, a place in German
     for said in _LANGUAGES:
         if said in ("en", language) or (language not in _SURE and len(text) <= UNMARKED):
             phrases, first_words = _phrases(said)
@@ -54,14 +54,9 @@ def in_english(text: str) -> str:
     return text
 
 
-def language_by_words(text: str) -> str:
-    """Return the language of a text by its function words: "hier" is a day in French, a place in German."""
-    return language_of(words(text), STOP)
-
-
 def foreign_function_words(text: str) -> frozenset[str]:
     """Return the function words of the language of a text; none for English, whose own are `STOP`."""
-    return function_words().get(language_by_words(text), frozenset())
+    return function_words().get(language_of(words(text)), frozenset())
 
 
 @cache

@@ -9,7 +9,7 @@ from scrubjay.search.retrieval.words import Floats, rarity, shares, stem
 from scrubjay.text.answer_kinds import AnswerKind, topic, wanted
 from scrubjay.text.developer_words import IN_USE
 from scrubjay.text.languages import function_words, language_of, without_function_words
-from scrubjay.text.terms import STOP, compared_words, query_terms, without_separators, words
+from scrubjay.text.terms import compared_words, query_terms, without_separators, words
 
 # Phrases that address a memory; the actual question follows them.
 _ADDRESS = re.compile(
@@ -66,7 +66,7 @@ def parse_question(question: str) -> ParsedQuestion:
     >>> sorted(parsed.weights), parsed.kinds
     (['manag', 'packag', 'use'], ('package manager',))
     """
-    language = language_of(words(question), STOP)
+    language = language_of(words(question))
     kinds, answer = IN_USE.dictionary.asked(question), wanted(question)
     weights, topical = _weights(question, language), _weights(topic(question), language)
     return ParsedQuestion(question, weights, topical or weights, kinds, answer, language)
