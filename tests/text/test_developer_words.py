@@ -26,8 +26,7 @@ from scrubjay.engine.core import Core, use_words
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 from scrubjay.text import developer_words
-from scrubjay.text.developer_words import IN_USE, gloss, searched_words
-from scrubjay.text.developer_words.own import read_own
+from scrubjay.text.developer_words import IN_USE, gloss, read_own, searched_words
 from scrubjay.text.languages import function_words
 from scrubjay.text.terms import STOP
 

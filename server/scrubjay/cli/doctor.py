@@ -168,7 +168,7 @@ def settings(place: Place) -> Findings:
 
 def words(place: Place) -> Findings:
     """Check that the home's own list of developers' words, if it has one, can be read."""
-    from scrubjay.text.developer_words.own import read_own
+    from scrubjay.text.developer_words import read_own
 
     try:
         own_words = read_own(place.home)

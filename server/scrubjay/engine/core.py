@@ -66,8 +66,7 @@ from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
 from scrubjay.store.opening import has_vectors, open_at
 from scrubjay.store.store import Store
-from scrubjay.text.developer_words import IN_USE
-from scrubjay.text.developer_words.own import read_own
+from scrubjay.text.developer_words import IN_USE, read_own
 from scrubjay.wire.address import make_private_folder, runtime_folder
 from scrubjay.wire.cores import Cores, core_count
 

@@ -1,9 +1,7 @@
-"""The front matter of a Markdown note: YAML in `---`, TOML in `+++`, JSON, or lines from `Title:` on."""
+"""The front matter of a Markdown note: YAML in `---`, TOML in `+++`, or lines from `Title:` on."""
 
-import json
 import re
 import tomllib
-from collections.abc import Callable
 from typing import Any
 
 _LONGEST = 20_000  # characters; a longer block is not front matter
@@ -14,8 +12,6 @@ _END = {
     "+++": re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE),
 }
 _LINES = re.compile(r"(?=title:)(?:[a-z][\w -]{0,39}+:[ \t]++\S.*+\n)++(?=[ \t]*+\n)", re.IGNORECASE)
-_OBJECT = re.compile(r"\s*+(?=\{\s*+\"[\w-]++\"\s*+:)")
-_BLANK_LINE = re.compile(r"[ \t]*+\n")
 _FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
 
 
@@ -27,7 +23,7 @@ def front_matter(text: str) -> dict[str, Any]:
     """
     mark, start, end, _ = _span(text)
     block = text[start:end].replace("\r\n", "\n")
-    fields = _READERS[mark](block) if mark else {}
+    fields = _toml(block) if mark == "+++" else _yaml(block) if mark else {}
     return {str(name).lower(): value for name, value in fields.items()}
 
 
@@ -48,20 +44,9 @@ def _span(text: str) -> tuple[str, int, int, int]:
     head = text[:_LONGEST].replace("\r\n", " \n")  # of the same length, so that offsets stay valid
     if lines := _LINES.match(head):
         return "title:", 0, lines.end(), lines.end() - 1
-    if (start := _OBJECT.match(head)) and (end_of_object := _end_of_object(head, start.end())):
-        return "{", start.end(), end_of_object, end_of_object
     begin = _BEGIN.match(head)
     end = _END[begin[1]].search(head, begin.end()) if begin else None
     return (begin[1], begin.end(), end.start(), end.end()) if begin and end else ("", 0, 0, 0)
-
-
-def _end_of_object(head: str, start: int) -> int:
-    """Return the end of the JSON object that begins here and fills whole lines, or 0 if none does."""
-    try:
-        _, end = json.JSONDecoder().raw_decode(head, start)
-    except (ValueError, RecursionError):
-        return 0
-    return end if _BLANK_LINE.match(head, end) else 0
 
 
 def _toml(block: str) -> dict[str, Any]:
@@ -86,11 +71,3 @@ def _yaml(block: str) -> dict[Any, Any]:
     # Notes often have fields that are not valid YAML: `title: Notes: a plan`.
     matches = (_FIELD.match(line) for line in block.split("\n"))
     return {match[1]: match[2].strip().strip("\"'") for match in matches if match}
-
-
-_READERS: dict[str, Callable[[str], dict[Any, Any]]] = {
-    "---": _yaml,
-    "title:": _yaml,
-    "+++": _toml,
-    "{": json.loads,
-}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from scrubjay.transcripts.book import joined
 from scrubjay.transcripts.injected import INTERRUPTED, is_from_others, is_said, strip_injected, tagged
 from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
 from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, user_words_in_result
@@ -67,7 +68,9 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
                 shell_lines = []
                 all_turns.append(open_turn)
         if open_turn:
-            _note_progress(open_turn, entry)
+            open_turn["until"] = entry.get("timestamp")
+            if isinstance(entry.get("cwd"), str):
+                open_turn["folders"][entry["cwd"]] = None
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     for turn in all_turns[-1:]:
@@ -158,15 +161,12 @@ def _replies_to_tools(entry: Fields, results: list[str]) -> list[str]:
     answers, notes = mapping(details.get("answers")), mapping(details.get("annotations"))
     if not answers:
         return [words for result in results for words in user_words_in_result(result)]
-    parts = (
-        (question, _answer_text(answer), string(mapping(notes.get(question)).get("notes")))
-        for question, answer in answers.items()
-    )
-    return [" ".join(filter(None, part)) for part in parts]
-
-
-def _answer_text(answer: Any) -> str:
-    return ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+    replies = []
+    for question, answer in answers.items():
+        chosen = ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+        note = string(mapping(notes.get(question)).get("notes"))
+        replies.append(" ".join(filter(None, (question, chosen, note))))
+    return replies
 
 
 def _blocks(entry: Fields) -> list[Fields]:
@@ -182,7 +182,7 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
     texts, results = [], []
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
-            results.append(_result_text(block))
+            results.append(joined(block.get("content")).strip())
         elif block.get("type") == "text" and isinstance(block.get("text"), str):
             texts.append(strip_injected(block["text"]))
     texts = list(filter(None, texts))
@@ -236,7 +236,10 @@ def _add_user_actions(turn: Fields, entry: Fields, texts: list[str], results: li
     """Add what the user did during a turn: interrupt it, queue a prompt, or answer a tool."""
     if any(text in INTERRUPTED for text in (*texts, *results)):
         turn["interrupted"], turn["complete"] = True, False
-    _add_results(turn, entry)
+    for block in _blocks(entry):
+        if block.get("type") == "tool_result":
+            output = joined(block.get("content")).strip()
+            add_result(turn, block.get("tool_use_id"), output, block.get("is_error") is True)
     if entry["type"] == "attachment":
         added = [prompt] if prompt else None
     else:
@@ -244,26 +247,3 @@ def _add_user_actions(turn: Fields, entry: Fields, texts: list[str], results: li
     if added is not None:
         turn["prompts"] += added
         turn["complete"] = False
-
-
-def _add_results(turn: Fields, entry: Fields) -> None:
-    """Note which commands of a turn failed, by the tools' results in a message."""
-    for block in _blocks(entry):
-        if block.get("type") == "tool_result":
-            add_result(turn, block.get("tool_use_id"), _result_text(block), block.get("is_error") is True)
-
-
-def _result_text(block: Fields) -> str:
-    """Return the text of a tool's result."""
-    content = block.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
-    return "\n\n".join(text for text in texts if isinstance(text, str)).strip()
-
-
-def _note_progress(turn: Fields, entry: Fields) -> None:
-    """Note the time and the working folder of a turn's latest line."""
-    folder = entry.get("cwd")
-    turn["until"] = entry.get("timestamp")
-    if isinstance(folder, str):
-        turn["folders"][folder] = None

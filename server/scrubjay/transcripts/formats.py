@@ -14,7 +14,6 @@ from scrubjay.transcripts import claude_code
 from scrubjay.transcripts.book import Book, instant, joined, words
 from scrubjay.transcripts.injected import tagged
 from scrubjay.transcripts.json_lines import dicts, mapping, parsed
-from scrubjay.transcripts.matching import follows_at_once
 from scrubjay.transcripts.turn import IMAGE
 
 TYPE_CHECKING = False  # typing is slow to import
@@ -64,7 +63,7 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
         kind, body = entry.get("type"), mapping(entry.get("payload")) or entry
         time = entry.get("timestamp") or time
         if copied_at is not None:
-            copied_at = instant(time) if follows_at_once(instant(time), copied_at) else None
+            copied_at = instant(time) if _follows_at_once(instant(time), copied_at) else None
             if copied_at is None:
                 book.belongs_to(fork_id)
         if kind in ("turn_context", "event_msg"):
@@ -88,6 +87,17 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             book.set_recap(body.get("message"))
         elif kind == "response_item" or "payload" not in entry:
             _codex_item(book, body, time, has_prompts=has_prompts, is_bare="payload" not in entry)
+
+
+def _follows_at_once(at: str | None, other: str) -> bool:
+    """Return True if a time is at most a second after another; False if one cannot be read."""
+    from datetime import datetime  # takes 2 ms, and only forks need it
+
+    try:
+        later, earlier = (datetime.fromisoformat(str(time).replace("Z", "+00:00")) for time in (at, other))
+        return (later - earlier).total_seconds() <= 1
+    except (TypeError, ValueError):
+        return False
 
 
 def _codex_event(book: Book, body: Fields, turn_id: Any, time: Any) -> None:

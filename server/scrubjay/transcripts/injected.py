@@ -5,8 +5,9 @@ Standard library only, Python 3.9 syntax: every hook imports this.
 
 from __future__ import annotations
 
-import json
 import re
+
+from scrubjay.transcripts.json_lines import parsed, string
 
 MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 COMMAND_OPEN, COMMAND_CLOSE = "<scrubjay-command>", "</scrubjay-command>"
@@ -50,7 +51,7 @@ def strip_injected(text: str) -> str:
     if _REQUEST in text and text.lstrip().startswith("# "):
         text = text.partition(_REQUEST)[2]
     if text.lstrip().startswith(_COMMAND_AS_JSON):
-        text = _unquoted(text)
+        text = string(parsed(text.strip())) or text
     if _FILES_OPEN in text and _FILES_CLOSE in text:
         prompt, _, rest = text.partition(_FILES_OPEN)
         text = prompt + rest.rpartition(_FILES_CLOSE)[2]
@@ -67,15 +68,6 @@ def strip_injected(text: str) -> str:
         parts.append(text[end : opening.start()])
         end = closing + len(tag) + 3
     return ("".join(parts) + text[end:]).strip()
-
-
-def _unquoted(text: str) -> str:
-    """Return the text in a JSON string, or the text itself if it is not JSON."""
-    try:
-        content: str = json.loads(text)
-        return content
-    except ValueError:
-        return text
 
 
 def is_said(text: str) -> bool:

@@ -90,31 +90,6 @@ def ended_before(
     return ended[::-1]
 
 
-def follows_at_once(at: str | None, other: str | None) -> bool:
-    """Return True if a time is at most a second after another; False if one cannot be read."""
-    later, earlier = _seconds(at), _seconds(other)
-    return later is not None and earlier is not None and later <= earlier + 1
-
-
-def _seconds(instant: str | None) -> float | None:
-    """Convert an ISO 8601 time to seconds from a fixed day; it is UTC unless it names an offset.
-
-    Importing datetime would cost each hook 2 ms.
-    """
-    pattern = r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)[.,\d]*(?:([+-]\d\d):?(\d\d))?"
-    parts = re.match(pattern, instant or "", re.ASCII)
-    if parts is None:
-        return None
-    year, month, day, hour, minute, second = map(int, parts.groups()[:6])
-    if parts[7]:  # an offset from UTC
-        hour -= int(parts[7])
-        minute -= int(parts[7][0] + parts[8])
-    # count years from March, so that a leap day is the last day of its year
-    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
-    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
-    return 86_400.0 * days + 3_600 * hour + 60 * minute + second
-
-
 _GAP = "\n\n"
 
 

@@ -14,11 +14,14 @@ from importlib.resources import files
 from typing import Literal, NamedTuple, get_args
 
 from scrubjay.errors import InputError
+from scrubjay.home.files import read_whole
+from scrubjay.home.paths import Home
 
 MOST_KINDS = 6  # kinds of one text; a text with more is a listing, and its kinds would hide its meaning
 MOST_OTHERS = 4  # other words of a kind that are indexed with a text
 NO_KIND = "-"  # written instead of kinds for a name without a kind
 _READ = 2_000  # characters of a text that are read
+_MOST_BYTES = 1_000_000  # of a home's `words.tsv`: ten times the size of the bundled files
 _FORM = "2"  # the version of this format; if it changes, the index is rebuilt
 _TOKEN = re.compile(r"[A-Za-z0-9_+#.\u00c0-\u0dff]+")
 # Letters of scripts that have no spaces between words, or that append endings to foreign names.
@@ -211,6 +214,28 @@ def _shipped() -> tuple[str, str]:
 @lru_cache(maxsize=1)
 def _bundled() -> Dictionary:
     return parse(*_shipped())
+
+
+def read_own(home: Home) -> tuple[str, ...]:
+    """Return the text of a home's own `words.tsv` in a tuple, which is empty if it has no such file.
+
+    Raises:
+        InputError: the file cannot be read, or a line is invalid.
+    """
+    try:
+        content = read_whole(home.words, _MOST_BYTES)
+        text = content.decode("utf-8-sig")
+    except FileNotFoundError:
+        return ()
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"line {line} is not UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise InputError(f"it cannot be read: {error}.") from error
+    parse("", text)
+    return (text,)
 
 
 class InUse:
