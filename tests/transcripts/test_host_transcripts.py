@@ -318,8 +318,11 @@ def _with(value: Any, path: tuple, new: Any) -> Any:
 
 
 def pairs(host: str, *entries: dict[str, Any]) -> list[tuple[str, str]]:
-    found = turns([json.dumps(each) for each in entries], host)
-    return [("\n\n".join(turn["prompts"]), turn["assistant"]) for turn in found]
+    return _pairs(host, *map(json.dumps, entries))
+
+
+def _pairs(host: str, *lines: str | bytes) -> list[tuple[str, str]]:
+    return [("\n\n".join(turn["prompts"]), turn["assistant"]) for turn in turns(lines, host)]
 
 
 PRICES = [("Cache the price list.", "It is cached.")]
@@ -433,17 +436,13 @@ def test_a_line_that_a_crash_cut_off_does_not_hide_the_one_written_after_it(cut:
     prompt, answer = (
         json.dumps(gemini(kind, 2 + at, PRICES[0][at])) for at, kind in enumerate(("user", "gemini"))
     )
-    found = turns([f"{half}{prompt}\n", f"{answer}\n"], "gemini-cli")
-    assert [(turn["prompts"], turn["assistant"]) for turn in found] == [([PRICES[0][0]], PRICES[0][1])]
+    assert _pairs("gemini-cli", f"{half}{prompt}\n", f"{answer}\n") == PRICES
 
 
 def test_a_byte_order_mark_does_not_hide_the_first_line() -> None:
-    lines = [
-        json.dumps(copilot("user.message", content=PRICES[0][0])),
-        json.dumps(copilot("assistant.message", content=PRICES[0][1])),
-    ]
-    found = turns([b"\xef\xbb\xbf" + lines[0].encode(), lines[1].encode()], "copilot-cli")
-    assert [(turn["prompts"], turn["assistant"]) for turn in found] == [([PRICES[0][0]], PRICES[0][1])]
+    prompt = json.dumps(copilot("user.message", content=PRICES[0][0]))
+    answer = json.dumps(copilot("assistant.message", content=PRICES[0][1]))
+    assert _pairs("copilot-cli", b"\xef\xbb\xbf" + prompt.encode(), answer) == PRICES
 
 
 def test_geminis_thoughts_and_its_message_after_a_compression_are_not_answers() -> None:
@@ -467,16 +466,7 @@ PICTURES: dict[str, list[dict[str, Any]]] = {
     "codex 0.30": [
         codex_response("user", "Cache the price list.", "t1"),
         codex_response("assistant", "It is cached.", "t1"),
-        codex(
-            "response_item",
-            type="message",
-            role="user",
-            content=[
-                {"type": "input_text", "text": "<image name=[Image #1]>"},
-                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
-                {"type": "input_text", "text": "</image>"},
-            ],
-        ),
+        codex("response_item", type="message", role="user", content=[{"type": "input_text", "text": "<image name=[Image #1]>"}, {"type": "input_image"}, {"type": "input_text", "text": "</image>"}]),
         codex_response("assistant", "A chart.", "t2"),
     ],
     "copilot-cli": [
@@ -497,7 +487,7 @@ PICTURES: dict[str, list[dict[str, Any]]] = {
         {"role": "user", "content": [{"type": "image", "data": "AAAA"}]},
         {"role": "assistant", "content": "A chart."},
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -515,85 +505,41 @@ def test_the_words_before_a_picture_in_an_overlong_line_are_a_prompt() -> None:
 
 
 QUESTION = {"questions": [{"id": "db", "question": "Which store?", "options": []}]}
+ANSWERS = {"answers": {"db": {"answers": ["Postgres"]}}}
+REJECTED = "The user rejected this with the following feedback: Use Postgres."
 QUESTIONS: dict[str, tuple[list[dict[str, Any]], str]] = {
     "codex": (
         [
             codex_response("user", "Set up the store.", "t1"),
-            codex(
-                "response_item",
-                type="function_call",
-                name="request_user_input",
-                call_id="c1",
-                arguments=json.dumps(QUESTION),
-            ),
-            codex(
-                "response_item",
-                type="function_call_output",
-                call_id="c1",
-                output=json.dumps({"answers": {"db": {"answers": ["Postgres"]}}}),
-            ),
+            codex("response_item", type="function_call", name="request_user_input", call_id="c1", arguments=json.dumps(QUESTION)),
+            codex("response_item", type="function_call_output", call_id="c1", output=json.dumps(ANSWERS)),
         ],
         "Which store? Postgres",
     ),
     "copilot-cli": (
         [
             copilot("user.message", content="Set up the store."),
-            copilot(
-                "tool.execution_start",
-                toolCallId="c1",
-                toolName="ask_user",
-                arguments={"question": "Which store?"},
-            ),
-            copilot(
-                "tool.execution_complete",
-                toolCallId="c1",
-                result={"content": "User selected: Postgres", "detailedContent": "x"},
-            ),
+            copilot("tool.execution_start", toolCallId="c1", toolName="ask_user", arguments={"question": "Which store?"}),
+            copilot("tool.execution_complete", toolCallId="c1", result={"content": "User selected: Postgres", "detailedContent": "x"}),
         ],
         "Which store? Postgres",
     ),
     "gemini-cli": (
         [
             gemini("user", 1, "Set up the store."),
-            gemini(
-                "gemini",
-                2,
-                "",
-                toolCalls=[
-                    {
-                        "id": "c1",
-                        "name": "ask_user",
-                        "args": QUESTION,
-                        "result": [
-                            {"functionResponse": {"response": {"output": '{"answers":{"0":"Postgres"}}'}}}
-                        ],
-                    }
-                ],
-            ),
+            gemini("gemini", 2, "", toolCalls=[{"id": "c1", "name": "ask_user", "args": QUESTION, "result": [{"functionResponse": {"response": {"output": json.dumps(ANSWERS)}}}]}]),
         ],
         "Which store? Postgres",
     ),
     "cursor": (
         [
             {"role": "user", "content": "Set up the store."},
-            {
-                "role": "assistant",
-                "content": [{"type": "tool_use", "id": "c1", "name": "Shell", "input": {}}],
-            },
-            {
-                "role": "user",
-                "content": [
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": "c1",
-                        "content": "The user rejected this with the following feedback: Use Postgres.",
-                    }
-                ],
-            },
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "Shell", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": REJECTED}]},
         ],
         "Use Postgres.",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("host", QUESTIONS)
@@ -653,11 +599,6 @@ def test_what_claude_code_adds_around_its_summary_for_the_model_is_no_part_of_th
         for after in (details + newer, older, newer, ""):
             content = f"{before}1. The pool leaks.\n\n2. Rows stay open.{after}"
             prompt = {"type": "user", "uuid": "u0", "message": {"content": "mend it"}}
-            summary = {
-                "type": "user",
-                "uuid": "u1",
-                "isCompactSummary": True,
-                "message": {"content": content},
-            }
+            summary = {**prompt, "uuid": "u1", "isCompactSummary": True, "message": {"content": content}}
             (turn,) = turns([json.dumps(prompt), json.dumps(summary)], "claude-code")
             assert turn["recap"].strip() == "1. The pool leaks.\n\n2. Rows stay open."
