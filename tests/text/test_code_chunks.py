@@ -107,45 +107,18 @@ FILL = "\n".join(f"    step({n}); // one of the many steps that make this long" 
 SOURCES = {
     "bash": (f"deploy() {{\n{FILL.replace('//', '#')}\n}}\n", ("deploy",)),
     "c": (f"static int *deploy(int argc, char **argv)\n{{\n{FILL}\n}}\n", ("deploy",)),
-    "cpp": (
-        f"namespace app {{\nclass Deployer {{\npublic:\n  void deploy() {{\n{FILL}\n  }}\n}};\n}}\n",
-        ("app", "Deployer", "deploy"),
-    ),
-    "csharp": (
-        f"namespace App {{\npublic class Deployer {{\n  public void Deploy() {{\n{FILL}\n  }}\n}}\n}}\n",
-        ("App", "Deployer", "Deploy"),
-    ),
-    "go": (
-        f"package main\n\nfunc (d *Deployer) Deploy(x int) error {{\n{FILL}\n}}\n",
-        ("(d *Deployer) Deploy",),
-    ),
-    "java": (
-        f"public class Deployer {{\n  @Override\n  public void deploy() {{\n{FILL}\n  }}\n}}\n",
-        ("Deployer", "deploy"),
-    ),
+    "cpp": (f"namespace app {{\nclass Deployer {{\npublic:\n  void deploy() {{\n{FILL}\n  }}\n}};\n}}\n", ("app", "Deployer", "deploy")),
+    "csharp": (f"namespace App {{\npublic class Deployer {{\n  public void Deploy() {{\n{FILL}\n  }}\n}}\n}}\n", ("App", "Deployer", "Deploy")),
+    "go": (f"package main\n\nfunc (d *Deployer) Deploy(x int) error {{\n{FILL}\n}}\n", ("(d *Deployer) Deploy",)),
+    "java": (f"public class Deployer {{\n  @Override\n  public void deploy() {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
     "javascript": (f"export const deploy = async () => {{\n{FILL}\n}};\n", ("deploy",)),
-    "php": (
-        f"<?php\nclass Deployer {{\n  public function deploy() {{\n{FILL}\n  }}\n}}\n",
-        ("Deployer", "deploy"),
-    ),
-    "ruby": (
-        f"module App\n  class Deployer\n    def deploy\n{FILL.replace('//', '#')}\n    end\n  end\nend\n",
-        ("App", "Deployer", "deploy"),
-    ),
-    "rust": (
-        f"impl Deploy for Deployer {{\n  fn deploy(&self) {{\n{FILL}\n  }}\n}}\n",
-        ("Deploy Deployer", "deploy"),
-    ),
-    "tsx": (
-        f"export function Deploy(props: Props) {{\n{FILL}\n  return <b>{{props.name}}</b>;\n}}\n",
-        ("Deploy",),
-    ),
-    "typescript": (
-        f"export class Deployer {{\n  deploy(name: string): void {{\n{FILL}\n  }}\n}}\n",
-        ("Deployer", "deploy"),
-    ),
+    "php": (f"<?php\nclass Deployer {{\n  public function deploy() {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "ruby": (f"module App\n  class Deployer\n    def deploy\n{FILL.replace('//', '#')}\n    end\n  end\nend\n", ("App", "Deployer", "deploy")),
+    "rust": (f"impl Deploy for Deployer {{\n  fn deploy(&self) {{\n{FILL}\n  }}\n}}\n", ("Deploy Deployer", "deploy")),
+    "tsx": (f"export function Deploy(props: Props) {{\n{FILL}\n  return <b>{{props.name}}</b>;\n}}\n", ("Deploy",)),
+    "typescript": (f"export class Deployer {{\n  deploy(name: string): void {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
     "python": (f"class Deployer:\n  def deploy(self):\n{FILL.replace('//', '#')}\n", ("Deployer", "deploy")),
-}
+}  # fmt: skip
 
 
 KOTLIN = f"class Deployer {{\n\n    fun deploy(name: String) {{\n{indent(FILL, '    ')}\n    }}\n}}\n"
@@ -243,28 +216,11 @@ def test_an_item_of_yaml_is_named_by_its_name() -> None:
 
 
 LINES = [
-    "def f():",
-    "class A:",
-    "  x = 1",
-    "    y = 2",
-    "",
-    "}",
-    "{",
-    "foo(bar",
-    "# note",
-    "@wraps",
-    "'''",
-    "/* x",
-    "*/",
-    "é = '漢'",
-    "x" * 70,
-    "a: b",
-    "[s]",
-]
-ENDS = ["\n", "\r\n"]
-sources = st.tuples(st.lists(st.sampled_from(LINES), max_size=50), st.sampled_from(ENDS)).map(
-    lambda made: made[1].join(made[0])
-)
+    "def f():", "class A:", "  x = 1", "    y = 2", "", "}", "{", "foo(bar", "# note", "@wraps", "'''", "/* x", "*/",
+    "é = '漢'", "x" * 70, "a: b", "[s]",
+]  # fmt: skip
+lines = st.lists(st.sampled_from(LINES), max_size=50)
+sources = st.builds(str.join, st.sampled_from(["\n", "\r\n"]), lines)
 
 
 def assert_covers(text: str, found: list[Chunk], size: int) -> None:
