@@ -9,22 +9,9 @@ from hypothesis import strategies as st
 from scrubjay.text.chunking import Chunk, chunks, split
 
 PIECES = [
-    "word",
-    "x" * 30,
-    " ",
-    "\n",
-    "\n\n",
-    ". ",
-    "。",
-    "\t",
-    "é",
-    "```\n",
-    "# Title\n",
-    "===\n",
-    "---\n",
-    "| a | b |\n",
-    "|---|---|\n",
-]
+    "word", "x" * 30, " ", "\n", "\n\n", ". ", "。", "\t", "é", "```\n", "# Title\n", "===\n", "---\n",
+    "| a | b |\n", "|---|---|\n",
+]  # fmt: skip
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 
 

@@ -24,17 +24,9 @@ moments = st.datetimes(
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-11))])
 )
 PHRASES = [
-    "7 May 2023",
-    "May 7th",
-    "in March",
-    "2024-02-29",
-    "last week",
-    "3 days ago",
-    "999 years ago",
-    "on Monday",
-    "in 2021",
-    "Feb 30",
-]
+    "7 May 2023", "May 7th", "in March", "2024-02-29", "last week", "3 days ago", "999 years ago",
+    "on Monday", "in 2021", "Feb 30",
+]  # fmt: skip
 
 
 def at(date: str) -> datetime:
@@ -99,11 +91,9 @@ def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str
         ("this week", "2026-03-02", "2026-03-08"),
         ("last week", "2026-02-23", "2026-03-01"),
         ("last weekend", "2026-02-28", "2026-03-01"),
-        ("this month", "2026-03-01", "2026-03-31"),
         ("last month", "2026-02-01", "2026-02-28"),
         ("last year", "2025-01-01", "2025-12-31"),
         ("last quarter", "2025-10-01", "2025-12-31"),
-        ("this quarter", "2026-01-01", "2026-03-31"),
         ("in Q3", "2025-07-01", "2025-09-30"),
         ("in Q1", "2026-01-01", "2026-03-31"),
         ("Q3 2024", "2024-07-01", "2024-09-30"),
@@ -111,8 +101,6 @@ def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str
         ("in H2 2024", "2024-07-01", "2024-12-31"),
         ("in the first half of 2025", "2025-01-01", "2025-06-30"),
         ("over the weekend", "2026-02-28", "2026-03-01"),
-        ("at the weekend", "2026-02-28", "2026-03-01"),
-        ("this past weekend", "2026-02-28", "2026-03-01"),
         ("the weekend before last", "2026-02-21", "2026-02-22"),
         ("the week before last", "2026-02-16", "2026-02-22"),
         ("the night before last", "2026-03-03", "2026-03-03"),
@@ -130,9 +118,7 @@ def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str
         ("on the 3rd", "2026-03-03", "2026-03-03"),
         ("on the 20th?", "2026-02-20", "2026-02-20"),
         ("since Monday", "2026-03-02", "2026-03-05"),
-        ("since yesterday", "2026-03-04", "2026-03-05"),
         ("since last week", "2026-02-23", "2026-03-05"),
-        ("since February 20", "2026-02-20", "2026-03-05"),
         ("since March", "2026-03-01", "2026-03-05"),
         ("after Monday", "2026-03-03", "2026-03-05"),
         ("after 1 March 2026", "2026-03-02", "2026-03-05"),
@@ -143,14 +129,12 @@ def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str
         ("3 days ago", "2026-03-02", "2026-03-02"),
         ("a week ago", "2026-02-23", "2026-03-01"),
         ("a couple of months ago", "2026-01-01", "2026-01-31"),
-        ("four months ago", "2025-11-01", "2025-11-30"),
         ("two years ago", "2024-01-01", "2024-12-31"),
         ("in the past week", "2026-02-26", "2026-03-05"),
         ("the last 3 days", "2026-03-02", "2026-03-05"),
         ("on Thursday", "2026-03-05", "2026-03-05"),
         ("last Thursday", "2026-02-26", "2026-02-26"),
         ("on Monday", "2026-03-02", "2026-03-02"),
-        ("last Friday", "2026-02-27", "2026-02-27"),
     ],
 )
 def test_a_period_is_read_against_now(text: str, first: str, last: str, now: datetime) -> None:
@@ -314,9 +298,62 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("what did we do before the release?", Event("the release", after=False)),
         ("since the big migration, what changed?", Event("the big migration", after=True)),
         ("what happened after v2.3", Event("v2.3", after=True)),
+        # in other words, or in another language
+        ("what did we do between Monday and Wednesday?", "2026-03-02 to 2026-03-04"),
+        ("what did we do from Monday to Wednesday", "2026-03-02 to 2026-03-04"),
+        ("what did we do Monday to Wednesday?", "2026-03-02 to 2026-03-04"),
+        ("what did we do between February 10 and 12", "2026-02-10 to 2026-02-12"),
+        ("what did we do from 10 to 12 February", "2026-02-10 to 2026-02-12"),
+        ("what did we do February 10-12", "2026-02-10 to 2026-02-12"),
+        ("what did we do from September to October", "2025-09-01 to 2025-10-31"),
+        ("what did we do between May and July 2025", "2025-05-01 to 2025-07-31"),
+        ("what did we do Tuesday?", "2026-03-03"),
+        ("what did we do on Tue?", "2026-03-03"),
+        ("what did we do up to Tuesday", "before 2026-03-04"),
+        ("what did we do last week Wednesday", "2026-02-25"),
+        ("what did we do on 17.2.?", "2026-02-17"),
+        ("what did we do on 3.2.2026?", "2026-02-03"),
+        ("what did we do on 2/17?", "2026-02-17"),
+        ("what did we do on 3. February", "2026-02-03"),
+        ("what did we do on February the 17th", "2026-02-17"),
+        ("what did we do in 2/2026", "2026-02-01 to 2026-02-28"),
+        ("what did we do since the 1st", "2026-03-01 to 2026-03-05"),
+        ("what did we do in November last year", "2025-11-01 to 2025-11-30"),
+        ("what did we do in early 2025", "2025-01-01 to 2025-04-30"),
+        ("what did we do in 2025-Q3", "2025-07-01 to 2025-09-30"),
+        ("what did we do in the third quarter", "2025-07-01 to 2025-09-30"),
+        ("what did we do in the first week of January", "2026-01-01 to 2026-01-07"),
+        ("what did we do in week 9", "2026-02-23 to 2026-03-01"),
+        ("what did we do in 2026-W09", "2026-02-23 to 2026-03-01"),
+        ("what did we do in W50", "2025-12-08 to 2025-12-14"),
+        ("what did we do at 3pm yesterday", "2026-03-04 14:00 to 16:00"),
+        ("what did we do yesterday at 15:30?", "2026-03-04 14:30 to 16:30"),
+        ("what did we do yesterday at noon", "2026-03-04 11:00 to 13:00"),
+        ("Was haben wir gestern gemacht?", "2026-03-04"),
+        ("Was haben wir heute Morgen gemacht?", "2026-03-05 04:00 to 12:00"),
+        ("Was haben wir gestern um 15 Uhr gemacht?", "2026-03-04 14:00 to 16:00"),
+        ("Was haben wir letzte Woche besprochen?", "2026-02-23 to 2026-03-01"),
+        ("Was haben wir seit Dienstag gemacht?", "2026-03-03 to 2026-03-05"),
+        ("Was haben wir vor 3 Tagen gemacht?", "2026-03-02"),
+        ("Was haben wir am 3.2. gemacht?", "2026-02-03"),
+        ("Was haben wir vom 10. bis 12. Februar gemacht?", "2026-02-10 to 2026-02-12"),
+        ("Was haben wir in KW 9 gemacht?", "2026-02-23 to 2026-03-01"),
+        ("Qu'avons-nous fait hier ?", "2026-03-04"),
+        ("Qu\u2019avons-nous fait avant-hier ?", "2026-03-03"),
+        ("Qu'avons-nous fait la semaine derni\u00e8re ?", "2026-02-23 to 2026-03-01"),
+        ("Qu'avons-nous fait mardi ?", "2026-03-03"),
+        ("Qu'avons-nous fait le 17 f\u00e9vrier ?", "2026-02-17"),
+        ("Qu'avons-nous fait fin f\u00e9vrier ?", "2026-02-21 to 2026-02-28"),
+        ("\u00bfQu\u00e9 hicimos ayer?", "2026-03-04"),
+        ("\u00bfQu\u00e9 hicimos la semana pasada?", "2026-02-23 to 2026-03-01"),
+        ("\u00bfQu\u00e9 hicimos hace 3 d\u00edas?", "2026-03-02"),
+        ("\u00bfQu\u00e9 hicimos el 17 de febrero?", "2026-02-17"),
+        ("Wo waren wir stehengeblieben?", PastSessions(1)),
+        ("O\u00f9 en \u00e9tions-nous ?", PastSessions(1)),
+        ("\u00bfD\u00f3nde lo dejamos?", PastSessions(1)),
     ],
 )
-def test_a_question_may_ask_about_nothing_but_a_time(
+def test_a_question_may_ask_about_nothing_but_a_time_in_any_words_or_language(
     text: str, period: str | PastSessions | Event, now: datetime
 ) -> None:
     asked = time_asked(text, now)
@@ -408,72 +445,6 @@ def test_a_phrase_that_names_no_moment_gives_none(phrase: str, now: datetime) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "period"),
-    [
-        ("what did we do between Monday and Wednesday?", "2026-03-02 to 2026-03-04"),
-        ("what did we do from Monday to Wednesday", "2026-03-02 to 2026-03-04"),
-        ("what did we do Monday to Wednesday?", "2026-03-02 to 2026-03-04"),
-        ("what did we do between February 10 and 12", "2026-02-10 to 2026-02-12"),
-        ("what did we do from 10 to 12 February", "2026-02-10 to 2026-02-12"),
-        ("what did we do February 10-12", "2026-02-10 to 2026-02-12"),
-        ("what did we do from September to October", "2025-09-01 to 2025-10-31"),
-        ("what did we do between May and July 2025", "2025-05-01 to 2025-07-31"),
-        ("what did we do Tuesday?", "2026-03-03"),
-        ("what did we do on Tue?", "2026-03-03"),
-        ("what did we do up to Tuesday", "before 2026-03-04"),
-        ("what did we do last week Wednesday", "2026-02-25"),
-        ("what did we do on 17.2.?", "2026-02-17"),
-        ("what did we do on 3.2.2026?", "2026-02-03"),
-        ("what did we do on 2/17?", "2026-02-17"),
-        ("what did we do on 3. February", "2026-02-03"),
-        ("what did we do on February the 17th", "2026-02-17"),
-        ("what did we do in 2/2026", "2026-02-01 to 2026-02-28"),
-        ("what did we do since the 1st", "2026-03-01 to 2026-03-05"),
-        ("what did we do in November last year", "2025-11-01 to 2025-11-30"),
-        ("what did we do in early 2025", "2025-01-01 to 2025-04-30"),
-        ("what did we do in 2025-Q3", "2025-07-01 to 2025-09-30"),
-        ("what did we do in the third quarter", "2025-07-01 to 2025-09-30"),
-        ("what did we do in the first week of January", "2026-01-01 to 2026-01-07"),
-        ("what did we do in week 9", "2026-02-23 to 2026-03-01"),
-        ("what did we do in 2026-W09", "2026-02-23 to 2026-03-01"),
-        ("what did we do in W50", "2025-12-08 to 2025-12-14"),
-        ("what did we do at 3pm yesterday", "2026-03-04 14:00 to 16:00"),
-        ("what did we do yesterday at 15:30?", "2026-03-04 14:30 to 16:30"),
-        ("what did we do yesterday at noon", "2026-03-04 11:00 to 13:00"),
-        ("Was haben wir gestern gemacht?", "2026-03-04"),
-        ("Was haben wir heute Morgen gemacht?", "2026-03-05 04:00 to 12:00"),
-        ("Was haben wir gestern um 15 Uhr gemacht?", "2026-03-04 14:00 to 16:00"),
-        ("Was haben wir letzte Woche besprochen?", "2026-02-23 to 2026-03-01"),
-        ("Was haben wir seit Dienstag gemacht?", "2026-03-03 to 2026-03-05"),
-        ("Was haben wir vor 3 Tagen gemacht?", "2026-03-02"),
-        ("Was haben wir am 3.2. gemacht?", "2026-02-03"),
-        ("Was haben wir vom 10. bis 12. Februar gemacht?", "2026-02-10 to 2026-02-12"),
-        ("Was haben wir in KW 9 gemacht?", "2026-02-23 to 2026-03-01"),
-        ("Qu'avons-nous fait hier ?", "2026-03-04"),
-        ("Qu\u2019avons-nous fait avant-hier ?", "2026-03-03"),
-        ("Qu'avons-nous fait la semaine derni\u00e8re ?", "2026-02-23 to 2026-03-01"),
-        ("Qu'avons-nous fait mardi ?", "2026-03-03"),
-        ("Qu'avons-nous fait le 17 f\u00e9vrier ?", "2026-02-17"),
-        ("Qu'avons-nous fait fin f\u00e9vrier ?", "2026-02-21 to 2026-02-28"),
-        ("\u00bfQu\u00e9 hicimos ayer?", "2026-03-04"),
-        ("\u00bfQu\u00e9 hicimos la semana pasada?", "2026-02-23 to 2026-03-01"),
-        ("\u00bfQu\u00e9 hicimos hace 3 d\u00edas?", "2026-03-02"),
-        ("\u00bfQu\u00e9 hicimos el 17 de febrero?", "2026-02-17"),
-        ("Wo waren wir stehengeblieben?", PastSessions(1)),
-        ("O\u00f9 en \u00e9tions-nous ?", PastSessions(1)),
-        ("\u00bfD\u00f3nde lo dejamos?", PastSessions(1)),
-    ],
-)
-def test_a_time_in_other_words_or_another_language_is_the_same_time(
-    text: str, period: str | PastSessions, now: datetime
-) -> None:
-    asked = time_asked(text, now)
-    assert asked is not None and asked.words == ()
-    when = asked.when
-    assert (name_in_days(when.start, when.end) if isinstance(when, Period) else when) == period
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "Was haben wir hier gemacht?",
@@ -505,18 +476,9 @@ def test_a_clock_time_that_is_not_next_to_the_date_does_not_narrow_it(now: datet
 
 
 PAST = [
-    "yesterday",
-    "last {day}",
-    "{day}",
-    "{n} days ago",
-    "{n} weeks ago",
-    "{n} months ago",
-    "last week",
-    "last month",
-    "the day before yesterday",
-    "last quarter",
-    "{n} hours ago",
-]
+    "yesterday", "last {day}", "{day}", "{n} days ago", "{n} weeks ago", "{n} months ago", "last week",
+    "last month", "the day before yesterday", "last quarter", "{n} hours ago",
+]  # fmt: skip
 past_phrases = st.builds(
     lambda phrase, day, n: phrase.format(day=day, n=n),
     st.sampled_from(PAST),

@@ -52,30 +52,14 @@ TAGS = tuple(
     ).split()
 )
 UNITS = [
-    *TAGS,
-    "".join(TAGS),
-    "</system-reminder>",
-    "<system-reminder><scrubjay-memory></system-reminder>",
-    "<command-name>a</command-name><command-args>",
-    "[Request interrupted by user",
-    "/a:",
-    "<",
-    "a",
-    " ",
-    "\n",
-    "\n ",
-    "a\n\n",
-    "\n\t\r",
-]
+    *TAGS, "".join(TAGS), "</system-reminder>", "<system-reminder><scrubjay-memory></system-reminder>",
+    "<command-name>a</command-name><command-args>", "[Request interrupted by user", "/a:", "<", "a", " ",
+    "\n", "\n ", "a\n\n", "\n\t\r",
+]  # fmt: skip
 BESIDE = [
-    "<hook_context>",
-    "</hook_context>",
-    "<hook_context></hook_context>",
-    "<hook_context>a</hook_context> ",
-    "<user_query></user_query>",
-    "</",
-    " >",
-]
+    "<hook_context>", "</hook_context>", "<hook_context></hook_context>", "<hook_context>a</hook_context> ",
+    "<user_query></user_query>", "</", " >",
+]  # fmt: skip
 SECRETS = [
     # ten at a time: rules of tokens have one form, and a slow one among ten still shows
     *("".join(rule.literals[0] for rule in TOKENS[at : at + 10]) for at in range(0, len(TOKENS), 10)),
