@@ -172,13 +172,10 @@ def _secret_below(line: str, parent: _Parent, is_manifest: bool) -> list[tuple[i
         return []
     value = child["secret"]
     is_sure = is_made_up(value) or is_key(value) or (is_manifest and shape("base64-value").match(value))
-    if is_sure or (_is_named_secret(value) if child["name"] else _is_bare_secret(value, parent)):
+    is_named = child["name"] and digits(value) >= 2 and _is_secret(value)
+    if is_sure or is_named or (not child["name"] and _is_bare_secret(value, parent)):
         return [child.span("secret")]
     return []
-
-
-def _is_named_secret(value: str) -> bool:
-    return digits(value) >= 2 and _is_secret(value)
 
 
 def _is_bare_secret(value: str, parent: _Parent) -> bool:

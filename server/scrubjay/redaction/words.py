@@ -137,18 +137,15 @@ def _is_secret(candidate: _Candidate, text: str, lowered: str) -> bool:
     value, before, after, line = candidate.value, candidate.before, candidate.after, candidate.line
     is_called_secret = candidate.is_called_secret
     start, end = candidate.word.span()
+    is_named = after and (after["name"] or lowered.endswith(("api ", "api_", "api-"), 0, after.start()))
     is_quoted = text[start - 1 : start] + text[end : end + 1] in ('""', "''", "``")
     return bool(
         ((before or is_called_secret or (after and line)) and _is_certainly_secret(value, line))
-        or (is_called_secret and _names_secret(after, lowered) and is_password(value))
+        or (is_called_secret and is_named and is_password(value))
         or (is_quoted and 10 <= len(value) <= 24 and _is_quoted_secret(candidate))
         or _is_introduced(value, text[start - len(line) : start])
         or (before and _is_plausible(candidate, lowered))
     )
-
-
-def _names_secret(cue: re.Match[str], lowered: str) -> bool:
-    return bool(cue["name"]) or lowered.endswith(("api ", "api_", "api-"), 0, cue.start())
 
 
 def _is_certainly_secret(value: str, line: str) -> bool:

@@ -13,7 +13,7 @@ from scrubjay.hosts.facts import HOSTS
 from scrubjay.transcripts import claude_code
 from scrubjay.transcripts.book import Book, instant, joined, words
 from scrubjay.transcripts.injected import tagged
-from scrubjay.transcripts.json_lines import dicts, mapping, parsed
+from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
 from scrubjay.transcripts.turn import IMAGE
 
 TYPE_CHECKING = False  # typing is slow to import
@@ -42,7 +42,8 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
     if facts["format"] == "claude-code":
         return claude_code.turns(lines)
     book = Book(tuple(facts.get("around", ())))
-    READ[facts["format"]](book, _objects(lines))
+    entries = (entry for entry in map(parsed, lines) if isinstance(entry, dict))
+    READ[facts["format"]](book, entries)
     return book.close()
 
 
@@ -252,7 +253,8 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
         body, data = mapping(entry.get("payload")) or entry, mapping(entry.get("data"))
         kind = body.get("type")
         if "kind" in entry:
-            text = "\n\n".join(block["data"] for block in dicts(data.get("content")) if _is_text(block))
+            blocks = (block for block in dicts(data.get("content")) if block.get("kind") == "text")
+            text = "\n\n".join(string(block.get("data")) for block in blocks)
             if entry["kind"] == "AssistantMessage":
                 if answer_id != data.get("message_id"):
                     book.add_answer("".join(pieces))
@@ -274,11 +276,6 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
         elif kind == "tool_call":
             book.add_tool_call(body.get("toolName"), body.get("args"))
     book.add_answer("".join(pieces))
-
-
-def _is_text(block: Fields) -> bool:
-    """Return True if a block of Kiro's CLI has text."""
-    return block.get("kind") == "text" and isinstance(block.get("data"), str)
 
 
 def _cursor(book: Book, entries: Iterator[Fields]) -> None:
@@ -306,14 +303,6 @@ READ = {
     "kiro": _kiro,
     "cursor": _cursor,
 }
-
-
-def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
-    """Yield the JSON objects in the lines; the host may still be writing the last line."""
-    for line in lines:
-        entry = parsed(line)
-        if isinstance(entry, dict):
-            yield entry
 
 
 def _parsed(arguments: Any) -> Any:
