@@ -110,25 +110,20 @@ def fit(
     if not total or (kind is not None and not answers):
         return 0.0
     places = [(position, word) for position, word in _words(text, stem) if word in weights]
-    if kind is None and not places:
+    if not places:
         return 0.0
 
     def share(start: int, end: int) -> float:
-        return (
-            sum(weights[word] for word in {word for position, word in places if start <= position < end})
-            / total
-        )
+        found = {word for position, word in places if start <= position < end}
+        return sum(weights[word] for word in found) / total
 
     best, sentences = 0.0, [match.span() for match in _SENTENCE.finditer(text)]
     for number, (start, end) in enumerate(sentences):
         answers_inside = [(first, last) for first, last in answers if start <= first < end]
         if kind is not None and not answers_inside:
             continue
-        context_start, context_end = (
-            sentences[max(number - 1, 0)][0],
-            sentences[min(number + 1, len(sentences) - 1)][1],
-        )
-        in_context = (1.0 - _NEIGHBOUR) * share(start, end) + _NEIGHBOUR * share(context_start, context_end)
+        around = sentences[max(number - 1, 0) : number + 2]
+        in_context = (1.0 - _NEIGHBOUR) * share(start, end) + _NEIGHBOUR * share(around[0][0], around[-1][1])
         if kind is None:
             best = max(best, in_context)
         for first, last in answers_inside:

@@ -63,14 +63,12 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
                 _add_user_actions(open_turn, entry, texts, results, prompt)
             if prompt and not results and entry["type"] != "attachment":
                 open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
-                for line in shell_lines:
-                    add_command(open_turn, line)
-                shell_lines = []
+                while shell_lines:
+                    add_command(open_turn, shell_lines.pop(0))
                 all_turns.append(open_turn)
         if open_turn:
             open_turn["until"] = entry.get("timestamp")
-            if isinstance(entry.get("cwd"), str):
-                open_turn["folders"][entry["cwd"]] = None
+            open_turn["folders"].update(dict.fromkeys(filter(None, [string(entry.get("cwd"))])))
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     for turn in all_turns[-1:]:

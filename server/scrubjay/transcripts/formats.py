@@ -73,13 +73,10 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             session_id = body.get("id") or body.get("session_id")
             book.begins(session_id, _CODEX_OWN.isdisjoint(mapping(body.get("source"))))
             book.moved(body.get("cwd"))
-            if (
-                fork_id is None
-                and isinstance(body.get("forked_from_id"), str)
-                and (copied_at := instant(time))
-            ):
+            parent_id = body.get("forked_from_id")
+            if fork_id is None and isinstance(parent_id, str) and (copied_at := instant(time)):
                 fork_id = session_id
-                book.belongs_to(body["forked_from_id"])
+                book.belongs_to(parent_id)
         elif kind == "turn_context":
             book.moved(body.get("cwd"))
         elif kind == "event_msg":
