@@ -1,147 +1,84 @@
-"""Matches paths against a .gitignore by git's rules (gitignore(5)), in time linear in the length of a name.
+"""Matches paths against a .gitignore by git's rules (gitignore(5)), in time linear in the length of a rule.
 
-The rules of a file form one automaton whose states are the bits of an integer. A state says how far a rule
-has matched, and each character of a path advances all states at once (Shift-And; Baeza-Yates and Gonnet,
-1992). A regular expression for a rule such as `*a*a*a*b` would try all ways to match it, and never end.
+A star stops at the first place where the text behind it fits, because a later place would let no other path
+match. A plain regular expression for a rule such as `*a*a*a*b` would try all ways to match it, and never end.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Iterable, Mapping
 
-MOST_CHARACTERS = 100_000  # of all rules that apply to one folder; a class in brackets counts as 100
-_CLASS_COST = 100
-_MOST_MASKS = 500  # masks that are cached for one .gitignore
-_STARS = re.compile(r"\*+")
-_DEEP = re.compile(r"(?:^|(?<=/))\*\*+(/|$)")  # two or more stars that are a whole part of a path
+MOST_CHARACTERS = 100_000  # of all rules that apply to one folder
+# A part of a rule: `**` as a whole part of a path, a star, an escaped character, or any other character.
+_PART = re.compile(
+    r"(?s)(?P<deep>(?:^|(?<=/))\*\*+(?P<slash>/|$))|(?P<star>\*+)|\\(?P<escaped>.)|(?P<plain>.)"
+)
 # An item inside `[...]`: a named class, or a character or range of characters.
 _MEMBER = re.compile(r"\[:([^\]]{0,9}):\]|(?:\\(.)|([^\\]))(?:-(?:\\(.)|([^\\\]])))?")
-# Ranges of characters, each as its first and last.
 _NAMED = {
-    "alnum": "09AZaz",
-    "alpha": "AZaz",
-    "blank": "\t\t  ",
-    "cntrl": "\0\x1f\x7f\x7f",
-    "digit": "09",
-    "graph": "!~",
-    "lower": "az",
-    "print": " ~",
-    "punct": "!/:@[`{~",
-    "space": "\t\r  ",
-    "upper": "AZ",
-    "xdigit": "09AFaf",
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": "\t ",
+    "cntrl": "\\x00-\\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": "!-/:-@[-`{-~",
+    "space": "\t-\r ",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
 }
 
 
-class _Wild(Enum):
-    STAR = "*"  # any characters but a slash
-    DEEP = "**/"  # any folders, or none
-
-
-@dataclass(frozen=True)
-class _Class:
-    """A class in brackets: it matches a character in its ranges (pairs of first and last) or outside them."""
-
-    ranges: str
-    is_negated: bool
-
-    def has(self, character: str) -> bool:
-        pairs = zip(self.ranges[::2], self.ranges[1::2], strict=True)
-        return any(first <= character <= last for first, last in pairs) != self.is_negated
-
-
-_ANY = _Class("", True)
-_Step = str | _Class | _Wild  # a part of a rule; a string is one character
-
-
 class Rules:
-    """The rules of one .gitignore; `begin` is the state of the folder that it is in.
+    """The rules of one .gitignore.
 
     `size` is how much of `MOST_CHARACTERS` they use; `left_out` counts rules that did not fit into `room`.
     """
 
     def __init__(self, lines: Iterable[str], room: int = MOST_CHARACTERS) -> None:
-        self.size = self.left_out = self._states = 0
-        self._masks: dict[str, int] = {}
-        self._targets: defaultdict[str | _Class, list[int]] = defaultdict(list)  # the states after a step
-        self._loops: defaultdict[_Wild, list[int]] = defaultdict(list)  # states in which a star may stay
-        starts: list[int] = []
-        # The last states of the rules, by (lets in, only folders).
-        ends: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)
+        self.size = self.left_out = 0
+        self._lets_in: list[bool] = []  # by the number of the rule
+        of_names: dict[int, str] = {}  # the expressions of rules without a slash, by the number of the rule
+        of_paths: dict[int, str] = {}
         for line in lines:
-            lets_in, remaining = line.startswith("!"), room - self.size
+            lets_in = line.startswith("!")
             pattern = _trimmed(line[lets_in:])
             if line.startswith("#") or not pattern:
                 continue
-            steps = _steps(pattern.removesuffix("/")) if len(pattern) <= remaining else []
-            cost = max(len(pattern), 1 + sum(map(_cost, steps)))
-            if cost > remaining:
+            bare = pattern.removesuffix("/")
+            if len(pattern) > room - self.size:
                 self.left_out += 1
-            elif steps:
-                self.size += cost
-                starts.append(self._states)
-                self._add(steps)
-                ends[lets_in, pattern.endswith("/")].append(self._states - 1)
-        self.begin = _bits(starts)
-        self._star, self._deep = _bits(self._loops[_Wild.STAR]), _bits(self._loops[_Wild.DEEP])
-        files = [_bits(ends[lets_in, False]) for lets_in in (False, True)]
-        folders = [_bits(ends[lets_in, True]) | files[lets_in] for lets_in in (False, True)]
-        self._ends = files, folders
+            elif (expression := _expression(bare)) is not None:
+                self.size += len(pattern)
+                ending = "/?" if bare == pattern else "/"  # the path of a folder ends in a slash
+                (of_paths if "/" in bare else of_names)[len(self._lets_in)] = expression + ending
+                self._lets_in.append(lets_in)
+        self._of_names, self._of_paths = _joined(of_names), _joined(of_paths)
 
-    def _add(self, steps: Sequence[_Step]) -> None:
-        """Add the states of a rule: the first one, and one after each character."""
-        for step in steps:
-            if isinstance(step, _Wild):
-                self._loops[step].append(self._states)
-            else:
-                self._states += 1
-                self._targets[step].append(self._states)
-        self._states += 1
-
-    def verdict(self, state: int, name: str, is_folder: bool) -> bool | None:
-        """Return True if a name is ignored in a folder with this state, or None if no rule matches it.
-
-        The last matching rule decides; its bit is the highest.
-        """
-        reached, (ignoring, letting_in) = self._advance(state, name), self._ends[is_folder]
-        return (reached & ignoring) > (reached & letting_in) if reached & (ignoring | letting_in) else None
-
-    def inside(self, state: int, name: str) -> int:
-        """Return the state of the subfolder with this name in a folder with this state."""
-        return ((self._advance(state, name) << 1) & self._mask("/")) | (state & self._deep)
-
-    def _advance(self, state: int, name: str) -> int:
-        for character in name:
-            state = ((state << 1) & self._mask(character)) | (state & self._star)
-        return state
-
-    def _mask(self, character: str) -> int:
-        """Return the states that a character leads to, as bits."""
-        if (mask := self._masks.get(character)) is None:
-            if len(self._masks) >= _MOST_MASKS:
-                self._masks.clear()
-            targets = [*self._targets.get(character, ())]
-            if character != "/":
-                for step, step_targets in self._targets.items():
-                    if isinstance(step, _Class) and step.has(character):
-                        targets += step_targets
-            mask = self._masks[character] = _bits(targets)
-        return mask
+    def verdict(self, path: str, is_folder: bool) -> bool | None:
+        """Return True if a path below the .gitignore is ignored, or None if no rule matches it."""
+        path += "/" if is_folder else ""
+        name = path[path.rfind("/", 0, -1) + 1 :]
+        number = max(_last_match(self._of_names, name), _last_match(self._of_paths, path))
+        return None if number < 0 else not self._lets_in[number]
 
 
-def _bits(states: Sequence[int]) -> int:
-    data = bytearray(max(states, default=0) // 8 + 1)
-    for state in states:
-        data[state // 8] |= 1 << state % 8
-    return int.from_bytes(data, "little")
+_Joined = tuple[re.Pattern[str], list[int]]
 
 
-def _cost(step: _Step) -> int:
-    return _CLASS_COST if isinstance(step, _Class) and step != _ANY else 1
+def _joined(expressions: Mapping[int, str]) -> _Joined:
+    """Return one expression with a group for each rule, the last rule first, and the numbers of the rules."""
+    numbers = sorted(expressions, reverse=True)
+    return re.compile("|".join(f"({expressions[number]})" for number in numbers)), numbers
+
+
+def _last_match(rules: _Joined, path: str) -> int:
+    """Return the number of the last rule that matches, or -1."""
+    match = rules[0].fullmatch(path)
+    return rules[1][match.lastindex - 1] if match and match.lastindex else -1
 
 
 def _trimmed(line: str) -> str:
@@ -151,40 +88,49 @@ def _trimmed(line: str) -> str:
     return f"{stripped} " if is_escaped and stripped != line else stripped
 
 
-def _steps(pattern: str) -> list[_Step]:
-    """Parse a rule without its `!` and last slash; return no steps for a rule that can match nothing."""
+def _expression(pattern: str) -> str | None:
+    """Translate a rule without its `!` and last slash; return None for a rule that can match nothing."""
     text = pattern.removeprefix("/")
-    is_name = "/" not in pattern  # a rule without a slash matches at any depth
-    steps: list[_Step] = [_Wild.DEEP] if is_name and text else []
+    # Sections between `**`, each with its parts between slashes, each with its expressions between stars.
+    sections: list[list[list[list[str]]]] = [[[[]]]]
     position = 0
     while position < len(text):
-        if deep_match := _DEEP.match(text, position):
-            steps.append(_Wild.DEEP)
-            if not deep_match[1]:  # at the end of a rule, `**` matches everything inside
-                steps.append(_Wild.STAR)
-            position = deep_match.end()
-        elif star_match := _STARS.match(text, position):
-            steps.append(_Wild.STAR)
-            position = star_match.end()
-        elif text[position] == "[":
-            parsed = _class(text, position + 1)
-            if parsed is None:
-                return []
-            step, position = parsed
-            steps.append(step)
-        elif text[position] == "\\":
-            if position + 1 == len(text):
-                return []
-            steps.append(text[position + 1])
-            position += 2
+        match = _PART.match(text, position)
+        if match is None:  # a backslash at the end
+            return None
+        position = match.end()
+        if match["deep"]:
+            # At the end of a rule, `**` matches everything inside, but not the folder itself.
+            sections.append([[[]]] if match["slash"] else [[[], []]])
+        elif match["star"]:
+            sections[-1][-1].append([])
+        elif match["plain"] == "/":
+            sections[-1].append([[]])
+        elif match["plain"] == "[":
+            if (parsed := _class(text, position)) is None:
+                return None
+            expression, position = parsed
+            sections[-1][-1][-1].append(expression)
         else:
-            steps.append(_ANY if text[position] == "?" else text[position])
-            position += 1
-    return steps
+            sections[-1][-1][-1].append(
+                "[^/]" if match["plain"] == "?" else re.escape(match["escaped"] or match["plain"])
+            )
+    first, *middle = ["/".join(map(_between_slashes, section)) for section in sections]
+    last = f"(?:[^/]+/)*{middle.pop()}" if middle else ""
+    return first + "".join(f"(?>(?:[^/]+/)*?{section})" for section in middle) + last if text else None
 
 
-def _class(text: str, position: int) -> tuple[_Class, int] | None:
-    """Parse a class after its `[`; return it and its end, or None if the class is unclosed or unknown."""
+def _between_slashes(texts: list[list[str]]) -> str:
+    """Join the expressions between stars; `(?>...)` keeps the first place where one fits."""
+    if texts == [[], []]:  # one star, and a name is never empty
+        return "[^/]+"
+    first, *middle = map("".join, texts)
+    last = f"[^/]*{middle.pop()}" if middle else ""
+    return first + "".join(f"(?>[^/]*?{text})" for text in middle) + last
+
+
+def _class(text: str, position: int) -> tuple[str, int] | None:
+    """Translate a class after its `[`; return it and its end, or None if the class is unclosed or unknown."""
     is_negated = text[position : position + 1] in ("!", "^")
     position += is_negated
     ranges, begin = "", position
@@ -193,10 +139,11 @@ def _class(text: str, position: int) -> tuple[_Class, int] | None:
             return None
         name, first, last = member[1], member[2] or member[3], member[4] or member[5]
         if name is None:
-            ranges += first + first + (first + last if last else "")  # `[z-a]` matches z
+            ranges += re.escape(first)  # `[z-a]` matches z
+            ranges += f"-{re.escape(last)}" if last and first <= last else ""
         elif name in _NAMED:
             ranges += _NAMED[name]
         else:
             return None
         position = member.end()
-    return _Class(ranges, is_negated), position + 1
+    return (f"[^/{ranges}]" if is_negated else f"(?!/)[{ranges}]"), position + 1

@@ -27,7 +27,7 @@ _TOOL_FOLDERS = frozenset(
 _MOST_NAMED = 5  # files that are listed for one reason
 DEEPEST = 250  # levels below the indexed folder
 _MOST_BYTES = 4 << 20  # read from a .gitignore
-_ActiveRules = tuple[Rules, int]  # the rules of a folder, and their state in a folder below it
+_ActiveRules = tuple[Rules, str]  # the rules of a folder, and the path from there, such as "a/b/"
 
 
 @dataclass(frozen=True)
@@ -203,12 +203,12 @@ def _too_deep(folder: str) -> NotRead:
 
 
 def _is_ignored(name: str, is_folder: bool, active: Sequence[_ActiveRules]) -> bool:
-    verdicts = (rules.verdict(state, name, is_folder) for rules, state in reversed(active))
+    verdicts = (rules.verdict(path + name, is_folder) for rules, path in reversed(active))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def _inside(active: Sequence[_ActiveRules], name: str) -> list[_ActiveRules]:
-    return [(rules, rules.inside(state, name)) for rules, state in active]
+    return [(rules, f"{path}{name}/") for rules, path in active]
 
 
 def _is_tool_folder(entry: os.DirEntry[str], is_folder: bool) -> bool:
@@ -251,4 +251,4 @@ def _with_folder_rules(active: list[_ActiveRules], folder: str, tree: Tree) -> l
         most = f"at most {MOST_CHARACTERS:,} characters of rules hold at one place"
         reason = f"{rules.left_out:,} rules of {path} do not count: {most}."
         tree.not_read.append(NotRead(path=path, reason=reason))
-    return [*active, (rules, rules.begin)] if rules.size else active
+    return [*active, (rules, "")] if rules.size else active
