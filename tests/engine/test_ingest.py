@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from scrubjay.home.paths import open_home
 from scrubjay.models.records import Document
 from scrubjay.models.requests import Forget, SearchDocuments, parse
 from scrubjay.models.results import Ingested
-from scrubjay.records.ingest.tree import DEEPEST, files_at
+from scrubjay.records.ingest.tree import files_at
 
 pytestmark = pytest.mark.long
 
@@ -193,8 +194,7 @@ async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, de
     (tree / f"{'a' * 200}.md").write_text("The lighthouse is in Kiel.")
     done = await asyncio.wait_for(ingest(core, tree), 60)
     assert done.added == 3
-    assert "lies too deep, so what is in it was passed over" in done.failed[0].reason
-    assert done.failed[0].path == str(tree) + "/a" * (DEEPEST + 1)
+    assert re.fullmatch(f"{tree}(/a)+", done.failed[0].path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")

@@ -12,7 +12,7 @@ from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
 from scrubjay.reading import FileText
 from scrubjay.reading.kinds import markup_of
-from scrubjay.records.extracted import plan_facts
+from scrubjay.records.extracted import PROSE, plan_facts
 from scrubjay.records.passages import cut_document, document_passages
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
@@ -27,8 +27,6 @@ PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
 # Types whose first heading is their title.
 _TITLED = frozenset("text markdown html docx odt doc rtf notebook".split())
-# Types of prose.
-_PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
 
 
 def fields_read(content: FileText) -> dict[str, Any]:
@@ -167,7 +165,7 @@ def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:
     headings = [piece.headings[0] for piece in pieces if piece.headings]
     if kind == "code":
         return abstract(content, names=headings, code=True)
-    if kind in _PROSE:
+    if kind in PROSE or kind == "notebook":
         return abstract(content, heading=headings[0] if headings else None)
     names = dict.fromkeys(headings)  # the top-level names in a file of rows, without repetitions
     return f"Contains: {', '.join(names)}"[:ABSTRACT_LIMIT] if names else ""

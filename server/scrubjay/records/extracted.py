@@ -33,9 +33,7 @@ LARGE = 20_000  # characters of a document; a shorter one is split faster than a
 # A fact that was forgotten with its paragraph comes back with it; one that the user forgot does not.
 _AUTOMATIC_REASONS = frozenset({NO_LONGER, DOCUMENT_GONE})
 # Facts are extracted from these types only; other documents are found by their chunks.
-_PROSE = frozenset(
-    {"text", "markdown", "html", "pdf", "docx", "doc", "odt", "rtf", "epub", "pptx", "ppt", "odp", "email"}
-)
+PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp email".split())
 
 
 async def plan_facts(
@@ -103,7 +101,7 @@ def _texts(document: Document) -> dict[str, str]:
     """Return the texts of the facts that a document should have, by the id of the fact."""
     if (
         document.task_type != "memory"
-        or document.type not in _PROSE
+        or document.type not in PROSE
         or document.status != "done"
         or document.forgotten_at is not None
     ):
@@ -122,16 +120,12 @@ async def _facts_with_equal_text(
     at: datetime,
 ) -> dict[str, Memory]:
     """Return the facts of a scope with these texts, except the document's own, by the hash of their text."""
-    hashes = {content_hash(text) for text in texts.values()}
-    staged = store.staged(Memory)  # read before the disk: a fact committed between the reads is in both
-    rows = {row.id: row for row in await facts_with_text(store, scope, hashes)}
-    rows.update((row.id, row) for row in staged)
-    matches = [
-        row
-        for row in rows.values()
-        if row.content_hash in hashes and row.scope == scope and is_current(row, at) and row.id not in texts
-    ]
-    return {row.content_hash: row for row in matches if _has_group(group, row.metadata)}
+    facts = await facts_with_text(store, scope, {content_hash(text) for text in texts.values()})
+    return {
+        row.content_hash: row
+        for row in facts
+        if is_current(row, at) and row.id not in texts and _has_group(group, row.metadata)
+    }
 
 
 def _has_group(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:

@@ -5,9 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
-from scrubjay.errors import InputError
+from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import (
+    SUMMARY,
     AnyRecord,
     Document,
     Memory,
@@ -19,8 +20,8 @@ from scrubjay.models.records import (
     fields_of,
     is_current,
 )
-from scrubjay.models.requests import FactText, parse
-from scrubjay.models.results import MemoryAdded
+from scrubjay.models.requests import FactText, Review, parse
+from scrubjay.models.results import MemoryAdded, Reviewed
 from scrubjay.records import distilled, versions
 from scrubjay.records.passages import record_change
 from scrubjay.store import conditions
@@ -250,6 +251,29 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
             "last_accessed_at": max(memory.last_accessed_at, at),  # a repetition makes the fact recent again
         }
     )
+
+
+async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
+    """Plan to keep a fact: a derived fact then counts as if a person had stated it.
+
+    Raises:
+        NotFound: no fact has the id.
+    """
+    request = parse(Review, envelope.args)
+    fact = await store.find(request.id)
+    if not isinstance(fact, Memory):
+        raise NotFound(f"No memory has the id {request.id[:80]!r}. It may be purged.")
+    return Plan(Reviewed(id=fact.id), [record_change(fact.model_copy(update={"review": "approved"}))])
+
+
+def is_derived(record: AnyRecord) -> bool:
+    """Return True if a record is a fact derived from others; summaries by the engine do not count."""
+    return isinstance(record, Memory) and record.relation == "derives" and record.source != SUMMARY
+
+
+def is_inference(fact: Memory) -> bool:
+    """Return True if a fact was derived from others and is not approved yet."""
+    return is_derived(fact) and fact.review != "approved"
 
 
 def _place(metadata: dict[str, Any]) -> Place | None:

@@ -6,16 +6,15 @@ from datetime import datetime
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.results import Result
 from scrubjay.records import (
-    commits,
     documents,
     exchange,
     forgetting,
     host_memories,
     memories,
-    reviewing,
     sessions,
     turns,
 )
+from scrubjay.records.ingest import commits
 from scrubjay.store.changes import Plan
 from scrubjay.store.store import Store
 
@@ -28,7 +27,7 @@ PLANNERS: dict[str, Planner] = {
     "forget": forgetting.plan_forget,
     "restore": forgetting.plan_restore,
     "import": exchange.plan_import,
-    "review": reviewing.plan_review,
+    "review": memories.plan_review,
     "sessions": sessions.plan_sessions,
     "host_memories": host_memories.plan_memories,
 }

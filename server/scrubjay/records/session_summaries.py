@@ -35,7 +35,7 @@ from scrubjay.transcripts.turn import HOST_WORDS
 SILENCE = timedelta(minutes=10)
 MOST_TURNS = 200  # turns in a summary; of a longer session, only the last turns are summarised
 GONE = "all turns it was made of are forgotten"
-JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had a summary
+JOINED = "the summary of the whole session replaces it"  # as after scopes were merged
 RECAP = 600  # characters of a host's own summary
 # The line that `_fields` writes after the title.
 _ORIGIN_LINE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?")

@@ -5,7 +5,6 @@ It opens only .gitignore files, and files whose names do not show whether they a
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ _TOOL_FOLDERS = frozenset(
     """.split()
 )
 _MOST_NAMED = 5  # files that are listed for one reason
-DEEPEST = 250  # levels below the indexed folder
 _MOST_BYTES = 4 << 20  # read from a .gitignore
 _ActiveRules = tuple[Rules, str]  # the rules of a folder, and the path from there, such as "a/b/"
 
@@ -62,6 +60,13 @@ class Tree:
     def leave_out(self, path: str, reason: str) -> None:
         """Add a file that becomes no document, with the reason."""
         self.left_out.setdefault(reason, []).append(as_text(path))
+
+    def leave_unseen(self, path: str, error: OSError) -> None:
+        """Add a file or folder that cannot be looked at now, so that its documents stay."""
+        path = as_text(path)
+        self.unseen.append(path)
+        reason = f"{path[:300]} cannot be looked at now ({error.strerror}); what is known of it stays."
+        self.not_read.append(NotRead(path=path, reason=reason))
 
     def why_left_out(self, folder: str) -> Iterator[NotRead]:
         """Yield a sentence for each reason, with the number of its files and the names of the first ones."""
@@ -113,9 +118,9 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
 
 def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
     """Yield the files below a folder, and add what is left out to the tree."""
-    pending = [(top, _outer_rules(top, tree), 0)]
+    pending = [(top, _outer_rules(top, tree))]
     while pending:
-        folder, outer_rules, depth = pending.pop()
+        folder, outer_rules = pending.pop()
         if not (entries := _entries(folder, tree)):
             continue
         active = _with_folder_rules(outer_rules, folder, tree)
@@ -129,10 +134,8 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                 if entry.name.startswith(".") and not hidden:
                     if is_folder:
                         tree.passed_over.append(as_text(entry.path))
-                elif is_folder and depth == DEEPEST:
-                    tree.not_read.append(_too_deep(entry.path))
                 elif is_folder:
-                    pending.append((entry.path, _inside(active, entry.name), depth + 1))
+                    pending.append((entry.path, _inside(active, entry.name)))
                 elif entry.is_symlink():
                     tree.leave_out(entry.path, "is a link, and links are not followed")
                 elif entry.is_file(follow_symlinks=False):
@@ -146,8 +149,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
             except FileNotFoundError:  # gone since the folder was listed
                 continue
             except OSError as error:
-                tree.not_read.append(_unseen(entry.path, error))
-                tree.unseen.append(as_text(entry.path))
+                tree.leave_unseen(entry.path, error)
 
 
 def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
@@ -156,10 +158,8 @@ def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
             return list(scan)
     except (FileNotFoundError, NotADirectoryError):  # gone since its parent was listed
         return []
-    except OSError as error:
-        too_long = error.errno == errno.ENAMETOOLONG
-        tree.not_read.append(_too_deep(folder) if too_long else _unseen(folder, error))
-        tree.unseen.append(as_text(folder))
+    except OSError as error:  # such as missing permissions, or folders so deep that the path is too long
+        tree.leave_unseen(folder, error)
         return []
 
 
@@ -188,18 +188,6 @@ def _home_around(path: str) -> str | None:
             return None
         path = above
     return path
-
-
-def _unseen(path: str, error: OSError) -> NotRead:
-    path = as_text(path)
-    reason = f"{path[:300]} cannot be looked at now ({error.strerror}); what is known of it stays."
-    return NotRead(path=path, reason=reason)
-
-
-def _too_deep(folder: str) -> NotRead:
-    folder = as_text(folder)
-    short_path = f"{folder[:150]}…{folder[-150:]}" if len(folder) > 300 else folder
-    return NotRead(path=folder, reason=f"{short_path} lies too deep, so what is in it was passed over.")
 
 
 def _is_ignored(name: str, is_folder: bool, active: Sequence[_ActiveRules]) -> bool:

@@ -12,7 +12,7 @@ from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
-from scrubjay.records.reviewing import is_inference
+from scrubjay.records.memories import is_inference
 
 PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as in supermemory's schema; its guide says 50 and 200
 MOST_PAGES = 1_000_000

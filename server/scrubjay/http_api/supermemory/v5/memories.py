@@ -25,7 +25,7 @@ from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Memory
 from scrubjay.models.requests import Query
 from scrubjay.models.results import Context, Linked
-from scrubjay.records.reviewing import is_derived
+from scrubjay.records.memories import is_derived
 
 NEAREST = 10  # default for the most entries in each list of links
 STEPS = 3  # how many older and newer versions to show

@@ -16,7 +16,7 @@ from scrubjay.http_api.supermemory.v5.memories import Included, as_source, read_
 from scrubjay.models.fields import Count, Flag
 from scrubjay.models.records import Document, Memory, is_current
 from scrubjay.models.requests import Query, Share, about
-from scrubjay.records.reviewing import is_derived
+from scrubjay.records.memories import is_derived
 
 THRESHOLD = 0.3  # default for the least similarity of a result
 _MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
