@@ -194,7 +194,9 @@ async def _score(
     dates = candidates.dated_at[positions].astype(float)
     last_used = dates
     if programmatic and weights[2] > 0 and facts:
-        recalled = await store.last_accessed(facts)  # as seed 002 asks; else a fact is as old as its content
+        # As seed 002 asks; else a fact is as old as its content.
+        rows = await store.get(Memory, facts, columns=["id", "last_accessed_at"])
+        recalled = {fact_id: micros(fact.last_accessed_at) for fact_id, fact in rows.items()}
         last_used = np.array(
             [recalled.get(candidates.ids[at], date) for at, date in zip(positions, dates, strict=True)],
             dtype=float,

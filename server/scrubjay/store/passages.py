@@ -1,6 +1,6 @@
 """The passages of a store: searching them by words, vectors and ties, and reading and writing their rows."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from scrubjay.store.connection import Connection
 from scrubjay.store.queries import descending, matching_rows, scan
 from scrubjay.store.row_sets import rows_of
 from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
+from scrubjay.store.tables import Tables
 from scrubjay.store.upserts import put_vectors
 
 # How many partitions of the vector index a search reads. A partition has 8,192 passages, so up to half a
@@ -46,6 +47,10 @@ class Passages:
         self._counted_for: object = None  # the table and version for which `_unindexed` was counted
         self._unindexed = 0  # passages that the word index lacks
 
+    @property
+    def _tables(self) -> Tables:
+        return self._connection.tables  # another object after each opening
+
     async def by_words(self, text: str, where: Where, limit: int) -> RowScores:
         """Find passages by BM25 (k1 1.2, b 0.75)."""
         return await self._search_words(text, "search_text", where, limit)
@@ -61,11 +66,9 @@ class Passages:
         not indexed yet. A cosine index would give indexed rows another scale than the others, unless all rows
         were compared again with full vectors, which takes 4 of 15 ms.
         """
-        bits, passages = self._generation_bits, self._connection.tables.passages
+        bits, passages = self._generation_bits, self._tables.passages
         if self._connection.shared is None:
-            nearest = await self._connection.tables.cached_vectors.nearest(
-                passages, vector, where, limit, dates
-            )
+            nearest = await self._tables.cached_vectors.nearest(passages, vector, where, limit, dates)
             if nearest is not None:
                 return RowScores(nearest[0] | bits, nearest[1])
         where = conditions.both(where, conditions.dated(dates))
@@ -78,13 +81,13 @@ class Passages:
 
         The search runs in memory when `by_vector` does.
         """
-        passages, ties = self._connection.tables.passages, list(ties)
+        passages, ties = self._tables.passages, list(ties)
         for _ in range(_TRIES if self._connection.shared is None else 0):
             version = await passages.version()
-            matching = await self._connection.tables.cached_vectors.matching(passages, where, dates)
+            matching = await self._tables.cached_vectors.matching(passages, where, dates)
             if matching is None:
                 break
-            best = await self._connection.tables.cached_ties.best(passages, ties, matching, limit)
+            best = await self._tables.cached_ties.best(passages, ties, matching, limit)
             if best is None:
                 break
             if await passages.version() == version:  # else one of the two reads may lack a row that moved
@@ -94,7 +97,7 @@ class Passages:
 
     async def _search_words(self, text: str, column: str, where: Where, limit: int) -> RowScores:
         match: Any = MatchQuery  # its type annotations require every argument
-        query = scan(self._connection.tables.passages).nearest_to_text(match(text, column)).where(where)
+        query = scan(self._tables.passages).nearest_to_text(match(text, column)).where(where)
         if await self.unsearched():
             query = query.fast_search()
         return await self._row_scores(query, "_score", limit)
@@ -109,7 +112,7 @@ class Passages:
 
     async def unindexed(self) -> int:
         """Count the passages that the word index lacks; counted once per version of the table."""
-        table = self._connection.tables.passages
+        table = self._tables.passages
         version = await table.version()
         if self._counted_for != (table, version):
             index = await table.index_stats("search_text_idx")
@@ -131,7 +134,7 @@ class Passages:
         """Return passages by row id, without those that were removed after a search found them."""
         bits = int(self._generation_bits)
         wanted = [row_id ^ bits for row_id in row_ids if row_id & _GENERATION_MASK == bits]
-        rows = await self._connection.tables.cached_passages.get(self._connection.tables.passages, wanted)
+        rows = await self._tables.cached_passages.get(self._tables.passages, wanted)
         return {row_id | bits: row for row_id, row in rows.items()}
 
     async def matching(self, where: Where, limit: int) -> list[PassageRow]:
@@ -142,7 +145,7 @@ class Passages:
         bits, tries = self._generation_bits, 3
         while True:
             tries -= 1
-            query = scan(self._connection.tables.passages).where(where).select([]).with_row_id().limit(limit)
+            query = scan(self._tables.passages).where(where).select([]).with_row_id().limit(limit)
             row_ids: list[int] = ((await read_table(query))["_rowid"].to_numpy() | bits).tolist()
             rows = await self.read(row_ids)
             if not tries or len(rows) == len(row_ids):
@@ -155,13 +158,13 @@ class Passages:
         which takes 5.5 ms instead of 3.7 for 80 records.
         """
         ids = list(record_ids)
-        codes = self._connection.tables.codes_and_ties
-        if (rows := await codes.current(self._connection.tables.passages)) is not None:
+        codes = self._tables.codes_and_ties
+        if (rows := await codes.current(self._tables.passages)) is not None:
             rows = rows_of(rows, codes.places, ids)
         else:
             columns = ["record_id", "token_vectors"]
             rows = await matching_rows(
-                self._connection.tables.passages, conditions.one_of("record_id", ids), columns=columns
+                self._tables.passages, conditions.one_of("record_id", ids), columns=columns
             )
         pairs = zip(rows["record_id"].to_pylist(), rows["token_vectors"].to_pylist(), strict=True)
         return sorted((record_id, code) for record_id, code in pairs if code is not None)
@@ -170,21 +173,7 @@ class Passages:
         self, where: Where, *, limit: int | None = None, columns: Sequence[str] | None = None
     ) -> list[Passage]:
         """Return passages that match, in no particular order."""
-        return from_table(
-            Passage, await matching_rows(self._connection.tables.passages, where, limit, columns)
-        )
-
-    async def vectors(
-        self, where: Where, key: str = "id"
-    ) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
-        """Yield the ids and vectors of the passages that match, in batches and in no particular order.
-
-        `where` must require a vector; `key` is the column with the ids.
-        """
-        query = scan(self._connection.tables.passages).where(where).select([key, VECTOR])
-        async for rows in read_batches(query):
-            ids: list[str] = rows[key].to_pylist()
-            yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self._connection.note.dim)
+        return from_table(Passage, await matching_rows(self._tables.passages, where, limit, columns))
 
     async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of passages that have one, by id; `rows` maps row ids to passage ids.
@@ -197,41 +186,44 @@ class Passages:
             for row_id, passage_id in rows.items()
             if row_id & _GENERATION_MASK == bits
         }
-        cached = self._connection.tables.cached_vectors.cached(ids) if self._connection.shared is None else {}
+        cached = self._tables.cached_vectors.cached(ids) if self._connection.shared is None else {}
         vectors = {ids[row_id]: vector for row_id, vector in cached.items()}
         if missing := [each for each in ids.values() if each not in vectors]:
-            where = conditions.both(conditions.one_of("id", missing), conditions.present("space_id"))
-            async for batch_ids, batch_vectors in self.vectors(where):
-                vectors.update(zip(batch_ids, batch_vectors, strict=True))
+            vectors |= await self._read_vectors(conditions.one_of("id", missing), "id")
         return vectors
 
     async def vectors_of_facts(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of these facts by id; for a long fact, the vector of its beginning."""
+        where = conditions.both(conditions.one_of("record_id", ids), conditions.equal("part", 0))
+        return await self._read_vectors(where, "record_id")
+
+    async def _read_vectors(self, where: Where, key: str) -> dict[str, NDArray[np.float32]]:
+        """Read the vectors of the passages that match and have one, by their value in the column `key`."""
         vectors: dict[str, NDArray[np.float32]] = {}
-        if wanted := list(ids):
-            beginnings = conditions.both(conditions.equal("part", 0), conditions.present("space_id"))
-            where = conditions.both(conditions.one_of("record_id", wanted), beginnings)
-            async for batch_ids, batch_vectors in self.vectors(where, "record_id"):
-                vectors.update(zip(batch_ids, batch_vectors, strict=True))
+        where = conditions.both(where, conditions.present("space_id"))
+        async for rows in read_batches(scan(self._tables.passages).where(where).select([key, VECTOR])):
+            ids = rows[key].to_pylist()
+            matrix = rows[VECTOR].flatten().to_numpy().reshape(len(ids), self._connection.note.dim)
+            vectors.update(zip(ids, matrix, strict=True))
         return vectors
 
     async def count(self, where: Where | None = None) -> int:
         """Count the passages that match."""
-        return await self._connection.tables.passages.count_rows(where)
+        return await self._tables.passages.count_rows(where)
 
     async def without_vectors(self, limit: int, where: Where = conditions.NO_VECTOR) -> list[Passage]:
         """Return passages without a vector, newest first, because searches look for the newest most often."""
-        return await self._to_embed(self._connection.tables.passages, limit, where)
+        return await self._to_embed(self._tables.passages, limit, where)
 
     async def count_built(self) -> int:
         """Count the passages of the generation being built."""
-        return await self._connection.tables.indexes[-1].count_rows()
+        return await self._tables.indexes[-1].count_rows()
 
     async def built_without_vectors(self, limit: int) -> list[Passage]:
         """Return passages of the generation being built that have no vector yet."""
-        if self._connection.tables.building is None:  # the index was damaged, and is built from the start
+        if self._tables.building is None:  # the index was damaged, and is built from the start
             return []
-        return await self._to_embed(self._connection.tables.building, limit, conditions.NO_VECTOR)
+        return await self._to_embed(self._tables.building, limit, conditions.NO_VECTOR)
 
     async def _to_embed(self, table: AsyncTable, limit: int, where: Where) -> list[Passage]:
         query = scan(table).where(where).order_by(descending("dated_at"))
@@ -241,7 +233,7 @@ class Passages:
     async def set_built_vectors(self, embeddings: Mapping[str, Embedding]) -> int:
         """Store vectors in the generation being built; return the number of passages still without one."""
         async with self._connection.lock:
-            if self._connection.tables.building is None:
+            if self._tables.building is None:
                 return 0
-            await put_vectors(self._connection.tables.building, embeddings)
-            return await self._connection.tables.building.count_rows(conditions.NO_VECTOR)
+            await put_vectors(self._tables.building, embeddings)
+            return await self._tables.building.count_rows(conditions.NO_VECTOR)

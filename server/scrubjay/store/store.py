@@ -10,7 +10,7 @@ lock.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
-from scrubjay.store.cache import RecordCache
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.connection import Connection
@@ -216,12 +215,7 @@ class Store(Connection):
         staged = ((record_id, self._staged_record(record_id)) for record_id in wanted)
         records = {record_id: row for record_id, row in staged if isinstance(row, kind)}
         if missing := [record_id for record_id in wanted if record_id not in records]:
-            table, cache = self._table(kind)
-            committed = await cache.get(table, missing) if cache and columns is None else None
-            if committed is None:
-                rows = from_table(kind, await self._columns(kind, missing, columns))
-                committed = {row.id: row for row in rows}
-            records.update(committed)
+            records.update(await self._committed(kind, missing, columns))
         return records
 
     async def possible_keys(self, kind: type[T], keys: Iterable[str]) -> list[str]:
@@ -235,31 +229,16 @@ class Store(Connection):
         existing = staged | await self._known_keys[kind].among(self.tables.of(TABLE_OF[kind]), keys)
         return [key for key in keys if key in existing]
 
-    async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the time when each of these facts was last recalled, in microseconds since 1970, by id."""
-        wanted = dict.fromkeys(ids)
-        staged = ((record_id, self._staged_record(record_id)) for record_id in wanted)
-        times = {
-            record_id: micros(row.last_accessed_at) for record_id, row in staged if isinstance(row, Memory)
-        }
-        if missing := [record_id for record_id in wanted if record_id not in times]:
-            rows = await self._columns(Memory, missing, ["id", "last_accessed_at"])
-            pairs = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)
-            times.update((record_id, at) for record_id, at in pairs if at is not None)
-        return times
-
-    async def _columns(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> pa.Table:
-        """Read columns of committed records (all by default), from memory where possible."""
-        table, cache = self._table(kind)
+    async def _committed(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> dict[str, T]:
+        """Read committed records, from memory where possible."""
+        name = TABLE_OF[kind]
+        table, cache = self.tables.of(name), self.tables.cached_records.get(name)
+        if cache and columns is None and (records := await cache.get(table, ids)) is not None:
+            return records
         rows = await cache.columns(table, ids, list(columns)) if cache and columns else None
         if rows is None:
             rows = await matching_rows(table, conditions.one_of("id", ids), columns=columns)
-        return rows
-
-    def _table(self, kind: type[AnyRecord]) -> tuple[AsyncTable, RecordCache[Any] | None]:
-        """Return the table for a kind of record, and its cache."""
-        name = TABLE_OF[kind]
-        return self.tables.of(name), self.tables.cached_records.get(name)
+        return {row.id: row for row in from_table(kind, rows)}
 
     async def find(self, record_id: str) -> AnyRecord | None:
         """Return the record of any kind with this id."""

@@ -114,6 +114,7 @@ _WORDS = FTS(
     remove_stop_words=False,
     with_position=False,
 )
+_TEXT_INDEXES = {"search_text": _PROSE, "tied": _WORDS}
 # Up to so many vectors are compared one by one in memory, which takes 54 MB and 19 ms of processor time. With
 # more passages, LanceDB's vector index is searched.
 FEW_VECTORS = 150_000
@@ -206,58 +207,31 @@ async def open_tables(
         StoreError: a table is damaged, or is missing and may not be created.
     """
     lock = lock or WriteLock()
-    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated, lock)
-    rows = await tables.passages.count_rows()
-    vector_bytes = dim if rows > FEW_VECTORS or is_shared(path) else 0
-    cache = min(rows * (vector_bytes + _CACHED_FOR_INDEXES), _MAX_INDEX_CACHE)
-    if cache <= _INDEX_CACHE:
-        return tables
-    # Open them again, because the caches of a session cannot grow.
-    return await _open_all(path, passages, dim, cache, change, building, None, lock)
-
-
-async def _open_all(
-    path: str,
-    passages: str,
-    dim: int,
-    cache: int,
-    change: bool,
-    building: tuple[str, int] | None,
-    outdated: Callable[[], Awaitable[None]] | None,
-    lock: WriteLock,
-) -> Tables:
-    database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
-    if not change:
-        names = (*TABLE_OF.values(), passages)
-        turns, memories, documents, open_passages = [
-            await _open_unchanged(database, path, name) for name in names
-        ]
-        return Tables(turns, memories, documents, open_passages, lock=lock)
     schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
     schemas[passages] = arrow_schema(Passage, dim=dim)
-    turns, memories, documents, open_passages = [
-        await _open_or_create(database, path, name, schema, outdated if name == passages else None)
-        for name, schema in schemas.items()
-    ]
-    next_passages = None
-    if building is not None:
-        name, width = building
-        schema = arrow_schema(Passage, dim=width)
-        next_passages = await _open_or_create(database, path, name, schema, None)
-    if not is_shared(path):
-        turns, memories, documents, open_passages = (
-            OwnTable(table, lock) for table in (turns, memories, documents, open_passages)
-        )
-    return Tables(turns, memories, documents, open_passages, next_passages, lock)
+
+    async def open_all(cache: int) -> Tables:
+        database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
+        opened, next_passages = [], None
+        for name, schema in schemas.items():
+            when_outdated = outdated if name == passages else None
+            table = await _open(database, path, name, schema, change=change, outdated=when_outdated)
+            opened.append(table if is_shared(path) else OwnTable(table, lock))
+        if building is not None:
+            next_passages = await _open(database, path, building[0], arrow_schema(Passage, dim=building[1]))
+        turns, memories, documents, open_passages = opened
+        return Tables(turns, memories, documents, open_passages, next_passages, lock)
+
+    tables = await open_all(_INDEX_CACHE)
+    cache = _index_cache(path, dim, await tables.passages.count_rows())
+    # Open them again for a larger cache, because the caches of a session cannot grow.
+    return await open_all(cache) if cache > _INDEX_CACHE else tables
 
 
-async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:
-    if (table := await open_if_exists(database, name)) is None:
-        raise StoreError(
-            f"Table {name} is missing in {path}. "
-            "Wait for the engine that maintains this store to create it, then try again."
-        )
-    return table
+def _index_cache(path: str, dim: int, rows: int) -> int:
+    """Return the size of the cache for the indexes of so many passages, in bytes."""
+    vector_bytes = dim if rows > FEW_VECTORS or is_shared(path) else 0
+    return min(rows * (vector_bytes + _CACHED_FOR_INDEXES), _MAX_INDEX_CACHE)
 
 
 async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
@@ -273,25 +247,38 @@ async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
     return others
 
 
-async def _open_or_create(
+async def _open(
     database: AsyncConnection,
     path: str,
     name: str,
     schema: pa.Schema,
-    outdated: Callable[[], Awaitable[None]] | None,
+    *,
+    change: bool = True,
+    outdated: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncTable:
+    """Open a table; if `change` is set, create it, or add the columns and indexes that it lacks."""
     try:
         table = await open_if_exists(database, name)
     except RuntimeError as error:
+        if not change:
+            raise
         problem = f"Table {name} cannot be opened: {error}."
         raise StoreError(f"{problem} {RESTORE}, or move {path} away.") from error
+    if not change:
+        if table is None:
+            problem = f"Table {name} is missing in {path}."
+            raise StoreError(
+                f"{problem} Wait for the engine that maintains this store to create it, then try again."
+            )
+        return table
     if table is None:
         table = await database.create_table(name, schema=schema)
-    elif missing := await _missing_columns(table, schema):
+    present = set((await table.schema()).names)
+    if missing := [field for field in schema if field.name not in present]:
         if outdated is not None:
             await outdated()
         await table.add_columns(missing)  # nullable, so that an older Scrubjay can still write
-    await _add_indexes(table, _indexes(name, schema))
+    await _add_indexes(table, name)
     return table
 
 
@@ -319,8 +306,7 @@ async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:
     if column == VECTOR:
         await index_vectors(table, segments=0)  # fragments of different segments are never merged
         return
-    text_index = {"search_text": _PROSE, "tied": _WORDS}.get(column)
-    config = text_index or (Bitmap() if index.index_type == "Bitmap" else BTree())
+    config = _TEXT_INDEXES.get(column) or (Bitmap() if index.index_type == "Bitmap" else BTree())
     await table.create_index(column, config=config, replace=True)
 
 
@@ -330,31 +316,23 @@ async def vector_segments(table: AsyncTable) -> int:
     return next((index.num_segments or 1 for index in indexes if index.name == f"{VECTOR}_idx"), 0)
 
 
-async def _missing_columns(table: AsyncTable, schema: pa.Schema) -> list[pa.Field]:
-    present = set((await table.schema()).names)
-    return [field for field in schema if field.name not in present]
-
-
-def _indexes(name: str, schema: pa.Schema) -> dict[str, Index]:
-    indexes: dict[str, Index] = {column: BTree() for column in _BTREES.get(name, _BTREES["passages"])}
-    if "search_text" in schema.names:
-        indexes |= {"search_text": _PROSE, "tied": _WORDS}
-        indexes |= {column: Bitmap() for column in _BITMAPS}
-    return indexes
-
-
-async def _add_indexes(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
+async def _add_indexes(table: AsyncTable, name: str) -> None:
     """Add a table's primary key and the indexes that it lacks.
 
     The table may be new, an older Scrubjay may not have indexed a column, or creating the table may have been
     interrupted.
     """
-    if not (await table.schema()).field("id").metadata:
+    schema = await table.schema()
+    if not schema.field("id").metadata:
         await table.set_unenforced_primary_key("id")
+    indexes: dict[str, Index] = {column: BTree() for column in _BTREES.get(name, _BTREES["passages"])}
+    if "search_text" in schema.names:
+        indexes |= _TEXT_INDEXES
+        indexes |= {column: Bitmap() for column in _BITMAPS}
     indexed = {column for index in await table.list_indices() for column in index.columns}
-    for column, index in indexes.items():
+    for column, config in indexes.items():
         if column not in indexed:
-            await table.create_index(column, config=index)
+            await table.create_index(column, config=config)
 
 
 async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | None:
@@ -395,9 +373,8 @@ async def connect(
 
     `fresh` is the greatest age of the data read; by default, 0 in a folder and a second in a bucket.
     """
-    if not is_shared(path):
-        return await lancedb.connect_async(path, read_consistency_interval=fresh or ALWAYS, session=session)
-    interval = EVERY_SECOND if fresh is None else fresh
+    interval, options = (EVERY_SECOND, _BUCKET_OPTIONS) if is_shared(path) else (ALWAYS, None)
+    interval = interval if fresh is None else fresh
     return await lancedb.connect_async(
-        path, read_consistency_interval=interval, session=session, storage_options=_BUCKET_OPTIONS
+        path, read_consistency_interval=interval, session=session, storage_options=options
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
 from scrubjay.models.results import Ingested, NotRead, Result
 from scrubjay.reading import SECONDS, read_file
 from scrubjay.records.documents import fields_read, id_of_path
-from scrubjay.records.ingest.tree import FileEntry, as_text, files_at
+from scrubjay.records.ingest.tree import FileEntry, Tree, as_text, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
@@ -60,7 +60,9 @@ class Ingest:
         Raises:
             InputError: one of the paths does not exist or cannot be read; then nothing is changed.
         """
-        work = await self._differences(paths, again, hidden)
+        found = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
+        trees = {path: tree for path, tree in found.items() if tree is not None}
+        work = await self._differences(paths, trees, again)
         self._unchanged = work.unchanged
         self._movable = {row.file_digest: row for row in work.gone if row.file_digest}
         self.states.update((file.name, "queued") for file, _ in work.to_read)
@@ -74,6 +76,8 @@ class Ingest:
         if gone := [document.id for document in work.gone if document.id not in self._renamed]:
             await self.write(self._envelope("forget", ForgetRecords(ids=gone, reason=GONE)))
         await report(len(work.to_read), len(work.to_read), "")
+        not_read = [each for tree in trees.values() for each in tree.not_read]
+        passed_over = [folder for tree in trees.values() for folder in tree.passed_over]
         return Ingested(
             added=self._added,
             changed=self._changed,
@@ -81,14 +85,12 @@ class Ingest:
             removed=len(gone),
             unchanged=self._unchanged,
             forgotten=work.forgotten,
-            failed=[*work.not_read[:MOST_PASSED_OVER], *self._failed],
-            passed_over=work.passed_over[:MOST_PASSED_OVER],
-            left_out=work.left_out,
+            failed=[*not_read[:MOST_PASSED_OVER], *self._failed],
+            passed_over=passed_over[:MOST_PASSED_OVER],
+            left_out=[each for path, tree in trees.items() for each in tree.why_left_out(path)],
         )
 
-    async def _differences(self, paths: Sequence[str], again: bool, hidden: bool) -> Differences:
-        tree_at = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
-        trees = {path: tree for path, tree in tree_at.items() if tree is not None}
+    async def _differences(self, paths: Sequence[str], trees: Mapping[str, Tree], again: bool) -> Differences:
         files = [file for tree in trees.values() for file in tree.files]
         unseen = [place for tree in trees.values() for place in tree.unseen]
         await self.store.flush()
@@ -106,17 +108,11 @@ class Ingest:
         current = [row for row in current if row.path is None or not _within(row.path, unseen)]
         work = await asyncio.to_thread(differences, files, current, roots, unwanted=unwanted, again=again)
         gone = [document.path or "" for document in work.gone]
-        missing = [path for path, tree in tree_at.items() if tree is None]
-        for path in missing:  # a path that was never indexed is a mistake, not a deleted one
-            if not any(_within(each, [as_text(path)]) for each in gone):
+        for path in paths:  # a path that was never indexed is a mistake, not a deleted one
+            if path not in trees and not any(_within(each, [as_text(path)]) for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
-        return replace(
-            work,
-            passed_over=[folder for tree in trees.values() for folder in tree.passed_over],
-            not_read=[each for tree in trees.values() for each in tree.not_read],
-            left_out=[each for path, tree in trees.items() for each in tree.why_left_out(path)],
-        )
+        return work
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
         """Read a file, and write it to its document, to that of a file that moved here, or to a new one.
@@ -192,9 +188,6 @@ class Differences:
     gone: tuple[Document, ...]  # documents whose file is missing
     unchanged: int
     forgotten: int = 0  # files left out because a user forgot their documents
-    passed_over: list[str] = field(default_factory=list)  # hidden folders
-    not_read: list[NotRead] = field(default_factory=list)  # folders that could not be read
-    left_out: list[NotRead] = field(default_factory=list)  # files that are not text, by reason
 
 
 def differences(
