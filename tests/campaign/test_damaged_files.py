@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from damaged_files import cut, empty, flip, remove, used
 from hashing_encoder import HashingEncoder
 from user import User, newcomer
 
@@ -30,7 +31,6 @@ from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scopes import scope_of
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import AddMemory, DocumentText, Forget, RecordTurn, SearchMemories, parse
-from scrubjay.store.manifest import newest_manifest, read_manifest
 from scrubjay.store.tables import index_vectors
 
 __all__ = ["newcomer"]  # a fixture
@@ -40,33 +40,7 @@ FACTS = [f"The kestrel number {n} nests in tower {n * 7}." for n in range(6)]
 BOUND = 40.0  # seconds for all answers of an engine
 
 
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
-    path.write_bytes(data)
-
-
-def truncate(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def remove(path: Path) -> None:
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-EVERY, FEW = (flip, truncate, empty, remove), (flip, remove)
-
-
-def used(home: Home, table: str, part: str) -> list[Path]:
-    """The files of a part of a table that its newest version reads."""
-    root = Path(home.data, f"{table}.lance")
-    manifest = read_manifest(newest_manifest(str(root)) or "")
-    files = [each for each in sorted(root.glob(f"{part}/**/*")) if each.is_file()]
-    return [each for each in files if manifest.uses(each.relative_to(root).as_posix())]
+EVERY, FEW = (flip, cut, empty, remove), (flip, remove)
 
 
 def kinds(home: Home) -> dict[str, tuple[Path, tuple[Callable[[Path], None], ...]]]:
@@ -89,7 +63,7 @@ def kinds(home: Home) -> dict[str, tuple[Path, tuple[Callable[[Path], None], ...
     found["index.json"] = Path(home.data, "index.json"), EVERY
     found["data"] = Path(home.data), (remove,)
     # A removed or altered file cannot be told from one that never existed, or that always had that text.
-    found["envelope"] = next(Path(home.spool_new).iterdir()), (truncate, empty)
+    found["envelope"] = next(Path(home.spool_new).iterdir()), (cut, empty)
     return found
 
 

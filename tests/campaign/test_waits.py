@@ -45,7 +45,8 @@ DAY = 86_400
 class Tally:
     """The acknowledged writes, and how long every answer took; shared by threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, export: Path, say: Callable[[str, object], None]) -> None:
+        self.export, self._say = export, say
         self.acknowledged: list[str] = []
         self.longest = 0.0
         self.refused = 0
@@ -64,13 +65,13 @@ class Tally:
         self.acknowledged.append(text)
         self.more.release()
 
-    def compare(self, home: User, where: Path, say: Callable[[str, object], None], story: str) -> None:
+    def compare(self, home: User, story: str) -> None:
         """Export the home, and report the figures; nothing is lost, duplicated or late."""
-        held = Counter(exported(home, where))
+        held = Counter(exported(home, self.export))
         there = {text for _, text in held}
         lost = [each for each in self.acknowledged if each not in there]
         doubled = [each for each, count in held.items() if count > 1]
-        say(
+        self._say(
             "tally",
             f"{story}: {len(self.acknowledged):,} acknowledged, {self.kills} kills, {len(lost)} lost, "
             f"{len(doubled)} doubled, {self.refused} refused with a sentence, "
@@ -78,6 +79,11 @@ class Tally:
         )
         assert (lost, doubled) == ([], [])
         assert self.longest < MOST_SECONDS
+
+
+@pytest.fixture
+def tally(tmp_path: Path, record_property: Callable[[str, object], None]) -> Tally:
+    return Tally(tmp_path / "all.jsonl", record_property)
 
 
 def exported(of: User, where: Path) -> Iterator[tuple[str, str]]:
@@ -144,10 +150,9 @@ def all_of(pool: ThreadPoolExecutor, work: list[Callable[[], object]]) -> None:
 def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_killed(
     user: User,
     opens: Callable[..., Assistant],
-    tmp_path: Path,
-    record_property: Callable[[str, object], None],
+    tally: Tally,
 ) -> None:
-    each, tally = round(30 * SCALE), Tally()
+    each = round(30 * SCALE)
     clients = [opens() for _ in range(4)]
     work: list[Callable[[], object]] = [
         lambda client=client, name=f"p{n}": by_pipe(client, tally, name, range(each))  # type: ignore[misc]
@@ -156,8 +161,8 @@ def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_kill
     work.append(lambda: kill_engines(user.home.root, tally, 4 * each, random.Random(4)))
     with ThreadPoolExecutor(len(work)) as pool:
         all_of(pool, work)
-    tally.compare(user, tmp_path / "all.jsonl", record_property, "4 clients under kill -9")
-    numbers = numbers_of_turns(tmp_path / "all.jsonl")
+    tally.compare(user, "4 clients under kill -9")
+    numbers = numbers_of_turns(tally.export)
     assert all(sorted(numbers[f"p{n}-free"]) == list(range(len(range(2, each, 4)))) for n in range(4))
     assert spool.broken_paths(user.home) == []
 
@@ -214,9 +219,9 @@ def by_http(served: Served, tally: Tally, name: str, numbers: range) -> None:
 
 
 def test_writes_of_eight_http_programs_are_stored_once_however_often_the_engine_is_killed(
-    tmp_path: Path, record_property: Callable[[str, object], None]
+    tmp_path: Path, tally: Tally
 ) -> None:
-    each, tally, of = round(15 * SCALE), Tally(), make_user(tmp_path)
+    each, of = round(15 * SCALE), make_user(tmp_path)
     served = Served(of)
 
     def write_all() -> None:
@@ -230,7 +235,7 @@ def test_writes_of_eight_http_programs_are_stored_once_however_often_the_engine_
             write_all()
             killing.result()
             story = "8 programs over HTTP under kill -9"
-            tally.compare(of, tmp_path / "all.jsonl", record_property, story)
+            tally.compare(of, story)
         finally:
             served.stop()
         keeping.result()
@@ -239,11 +244,8 @@ def test_writes_of_eight_http_programs_are_stored_once_however_often_the_engine_
 def test_ten_clients_that_start_at_once_share_one_engine_and_are_answered_in_time(
     user: User,
     opens: Callable[..., Assistant],
-    record_property: Callable[[str, object], None],
-    tmp_path: Path,
+    tally: Tally,
 ) -> None:
-    tally = Tally()
-
     def begin(round_: int, number: int) -> Assistant:
         with tally.timed():
             client = opens()
@@ -263,17 +265,16 @@ def test_ten_clients_that_start_at_once_share_one_engine_and_are_answered_in_tim
             running[0].kill()
             tally.kills += 1
         until(lambda: not engines(user.home.root), "the engine ended")
-    tally.compare(user, tmp_path / "all.jsonl", record_property, f"10 clients at once, {rounds} rounds")
+    tally.compare(user, f"10 clients at once, {rounds} rounds")
 
 
 def test_a_disk_that_is_full_again_and_again_loses_nothing_and_every_call_is_answered(
     small_disk: Path,
-    tmp_path: Path,
     opens: Callable[..., Assistant],
     new_user: object,
-    record_property: Callable[[str, object], None],
+    tally: Tally,
 ) -> None:
-    of, tally, over = make_user(small_disk), Tally(), threading.Event()
+    of, over = make_user(small_disk), threading.Event()
     Path(of.home.root).mkdir(mode=0o700)
     Path(of.home.config).write_text("idle_minutes = 0.01\n")
     clients, searched = [opens(of) for _ in range(3)], 0
@@ -307,16 +308,15 @@ def test_a_disk_that_is_full_again_and_again_loses_nothing_and_every_call_is_ans
 
     with ThreadPoolExecutor(4) as pool:
         all_of(pool, [*(lambda c=c, n=n: write(c, f"d{n}") for n, c in enumerate(clients)), trouble])  # type: ignore[misc]
-    tally.compare(of, tmp_path / "all.jsonl", record_property, f"a full disk, {searched} searches")
+    tally.compare(of, f"a full disk, {searched} searches")
 
 
 def test_600_unread_searches_and_a_client_that_never_reads_block_no_other_client(
     user: User,
     opens: Callable[..., Assistant],
-    record_property: Callable[[str, object], None],
-    tmp_path: Path,
+    tally: Tally,
 ) -> None:
-    greedy, deaf, lively, tally = opens(), opens(), opens(), Tally()
+    greedy, deaf, lively = opens(), opens(), opens()
     for number in range(120):
         text = f"Ringed bird {number} was seen at weir {number * 31 + 7}."
         written(lively, tally, "add_memory", text, content=text)
@@ -337,7 +337,7 @@ def test_600_unread_searches_and_a_client_that_never_reads_block_no_other_client
     stuck.join(30)
     assert read == 600 and not stuck.is_alive()
     story = f"600 unread searches and a deaf client, {600 - read} unanswered"
-    tally.compare(user, tmp_path / "all.jsonl", record_property, story)
+    tally.compare(user, story)
 
 
 def flood(client: Assistant) -> None:
@@ -350,10 +350,10 @@ def flood(client: Assistant) -> None:
 def test_every_call_is_answered_despite_a_frozen_engine_or_a_missing_temporary_folder(
     user: User,
     opens: Callable[..., Assistant],
-    record_property: Callable[[str, object], None],
+    tally: Tally,
     tmp_path: Path,
 ) -> None:
-    tally, linked = Tally(), opens()
+    linked = opens()
     written(linked, tally, "add_memory", "The zebra is called Marty.", content="The zebra is called Marty.")
     (frozen,) = engines(user.home.root)
     frozen.suspend()
@@ -380,17 +380,17 @@ def test_every_call_is_answered_despite_a_frozen_engine_or_a_missing_temporary_f
     with tally.timed():
         assert "Gloria" in linked.recall("hippo")[0]
     story = f"a frozen engine, TMPDIR gone, {unanswered} unanswered"
-    tally.compare(user, tmp_path / "all.jsonl", record_property, story)
+    tally.compare(user, story)
     assert not unanswered
 
 
 def test_a_clock_that_jumps_loses_nothing_and_brings_nothing_back(
     user: User,
     opens: Callable[..., Assistant],
-    record_property: Callable[[str, object], None],
+    tally: Tally,
     tmp_path: Path,
 ) -> None:
-    ahead, tally = tmp_path / "ahead", Tally()
+    ahead = tmp_path / "ahead"
     ahead.write_text("0")
     client = opens(command=[sys.executable, CLOCK_SET, str(ahead)])
     forgotten = []
@@ -411,4 +411,4 @@ def test_a_clock_that_jumps_loses_nothing_and_brings_nothing_back(
         hits = client.get("search_memories", query="key of hide under stone", top_k=20)["results"]
         assert not {hit["id"] for hit in hits} & set(forgotten)
     tally.acknowledged += [f"Which bird was number {number}?" for number in range(7)]
-    tally.compare(user, tmp_path / "all.jsonl", record_property, "a clock that jumps, 0 brought back")
+    tally.compare(user, "a clock that jumps, 0 brought back")

@@ -13,6 +13,7 @@ from typing import Any
 import lancedb
 import pytest
 import said
+from damaged_files import cut, empty, flip, used
 from said import opened
 
 from scrubjay.cli.doctor import PROBLEM
@@ -26,7 +27,7 @@ from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
 from scrubjay.store.failures import not_read, not_written
 from scrubjay.store.inventory import Inventory
-from scrubjay.store.manifest import newest_manifest, read_manifest
+from scrubjay.store.manifest import newest_manifest
 from scrubjay.store.mending import count_lacking, write_empty
 
 pytestmark = pytest.mark.long
@@ -42,24 +43,6 @@ async def filled(home: Home, clock: Clock) -> None:
         await said.fact(core, bird)
         await core.writer.settle()
     await core.close()
-
-
-def used(home: Home, table: str, part: str) -> list[Path]:
-    """The files of a part of a table that its newest version reads, `data` or `_indices`."""
-    folder = Path(home.data, f"{table}.lance")
-    manifest = read_manifest(str(newest_manifest(str(folder))))
-    files = [each for each in sorted(folder.glob(f"{part}/**/*")) if each.is_file()]
-    return [each for each in files if manifest.uses(each.relative_to(folder).as_posix())]
-
-
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:100])
 
 
 async def problems(core: Core) -> list[str]:
@@ -88,7 +71,7 @@ async def test_a_damaged_index_is_rebuilt_while_it_is_in_use(home: Home, clock: 
     await filled(home, clock)
     core = await opened(home, clock)
     for part in used(home, "passages_1", "_indices") + used(home, "memories", "_indices"):
-        part.write_bytes(b"")
+        empty(part)
     await core.store.reopen()
     assert BIRDS[0] in said.texts(await said.search(core, "owl church tower"))
     await said.fact(core, "The kite circles.")
@@ -131,7 +114,7 @@ async def test_missing_or_damaged_passages_are_rebuilt_from_the_records(home: Ho
 
 async def test_a_damaged_manifest_is_restored_from_its_copy(home: Home, clock: Clock):
     await filled(home, clock)
-    for damage in (flip, os.unlink, lambda path: path.write_bytes(b"")):
+    for damage in (flip, os.unlink, empty):
         damage(Path(str(newest_manifest(os.path.join(home.data, "memories.lance")))))
         core = await opened(home, clock)
         assert "restored from its copy" in core.store.repairs[0]

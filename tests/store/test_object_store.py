@@ -36,6 +36,10 @@ def hurry(core: Core) -> None:
     core.store.shared.lease._seconds = 2.0
 
 
+async def equals(reading: Awaitable[object], wanted: object) -> bool:
+    return await reading == wanted
+
+
 async def test_a_write_to_one_engine_is_found_by_the_other(start: Start):
     first, second = await start("a"), await start("b")
     assert (first.store.is_writer, second.store.is_writer) == (True, False)
@@ -58,25 +62,16 @@ async def test_a_write_is_readable_by_id_before_the_maintainer_commits_it(start:
     assert isinstance(kept, Turn) and kept.user == "Which port?"
 
 
-@pytest.mark.long
 async def test_engines_that_write_concurrently_lose_nothing_and_number_turns_without_gaps(start: Start):
     first, second = await start("a"), await start("b")
 
     async def record(core: Core, said: str) -> None:
         for number in range(50):
-            await turn(
-                core,
-                "shared",
-                user=f"{said} asks question number {number}",
-                assistant=f"Answer {number} to {said}.",
-            )
+            await turn(core, "shared", user=f"{said} asks {number}", assistant=f"Answer {number} to {said}.")
 
     await asyncio.gather(record(first, "Ann"), record(second, "Bob"))
 
-    async def all_there() -> bool:
-        return await first.store.count(Turn) == 100
-
-    await until(all_there, 120)
+    await until(lambda: equals(first.store.count(Turn), 100), 120)
     rows = await first.store.select(Turn, "true", columns=["turn", "user"])
     assert sorted(row.turn for row in rows) == list(range(100))
     assert len({row.user for row in rows}) == 100
@@ -99,7 +94,6 @@ async def test_two_sides_of_a_turn_sent_to_two_engines_become_one_turn(start: St
     await until(whole)
 
 
-@pytest.mark.long
 async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its_work(start: Start):
     first, second = await start("a"), await start("b")
     await fact(first, "The ferry leaves at nine.")
@@ -111,14 +105,10 @@ async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its
         return second.store.is_writer
 
     hurry(second)
-
     await until(leads)
     assert {"The ferry leaves at nine.", "The ferry is blue."} <= set(texts(await search(second, "ferry")))
 
-    async def embedded() -> bool:
-        return await second.store.passages.count("space_id IS NULL") == 0
-
-    await until(embedded)
+    await until(lambda: equals(second.store.passages.count("space_id IS NULL"), 0))
 
 
 async def test_writes_handed_to_a_maintainer_that_dies_wait_for_the_next_one(start: Start, place: str):
@@ -149,15 +139,9 @@ async def test_a_restarted_engine_hands_over_the_rest_of_its_spool(start: Start)
     assert len(spool.pending(second.home)) == 1
     again = await start("b")
 
-    async def found() -> bool:
-        return texts(await search(again, "What survives a power cut?"))[:1] == [
-            "The spool survives a power cut."
-        ]
-
-    await until(found)
+    await until(lambda: _searched(again, "What survives a power cut?", "The spool survives a power cut."))
 
 
-@pytest.mark.long
 async def test_a_record_forgotten_or_purged_through_one_engine_is_gone_in_all(start: Start):
     first, second = await start("a"), await start("b")
     kept, purged = (
@@ -206,16 +190,12 @@ async def test_a_purge_removes_older_versions_from_the_bucket_too(
     assert objects_with(place, b"zanzibaroon") == []
 
 
-@pytest.mark.long
 async def test_a_recall_through_a_follower_is_counted(start: Start):
     first, second = await start("a"), await start("b")
     added = await fact(first, "The well is forty metres deep.")
     await first.writer.settle()
 
-    async def recalled() -> bool:
-        return bool(texts(await search(second, "How deep is the well?")))
-
-    await until(recalled)
+    await until(lambda: _searched(second, "How deep is the well?", "The well is forty metres deep."))
     await second.access.flush()
 
     async def counted() -> bool:
@@ -225,17 +205,11 @@ async def test_a_recall_through_a_follower_is_counted(start: Start):
     await until(counted)
 
 
-@pytest.mark.long
 async def test_a_follower_searches_by_meaning_even_after_a_reindex(start: Start):
     first, second = await start("a"), await start("b")
     await fact(first, "The lantern burns oil.")
 
-    async def has_vectors() -> bool:
-        return (
-            await first.store.count(Memory) == 1 and await first.store.passages.count("space_id IS NULL") == 0
-        )
-
-    await until(has_vectors)
+    await until(lambda: equals(first.store.passages.count("space_id IS NOT NULL"), 1))
 
     async def meant() -> bool:
         return await second.indexer.embed_query("lantern") is not None
@@ -266,7 +240,6 @@ async def test_maintainer_only_operations_are_refused_elsewhere_with_the_maintai
         await second.scopes.merge("old", "new")
 
 
-@pytest.mark.long
 async def test_sweeping_leaves_one_generation_and_every_record(start: Start):
     first = await start("a")
     await fact(first, "The archive stays.")
@@ -277,7 +250,6 @@ async def test_sweeping_leaves_one_generation_and_every_record(start: Start):
     assert texts(await search(first, "archive")) == ["The archive stays."]
 
 
-@pytest.mark.long
 async def test_notes_that_are_written_meanwhile_end_no_sweep(start: Start):
     shared = (await start("a")).store.shared
     assert shared is not None

@@ -36,7 +36,6 @@ async def test_a_missing_bucket_is_reported_in_a_sentence(place: str, tmp_path: 
         )
 
 
-@pytest.mark.long
 async def test_an_unresponsive_server_is_reported_in_a_sentence(place: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(StoreError, match="cannot be reached: Connection refused"):

@@ -78,9 +78,10 @@ async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, floa
 
 @pytest.fixture
 async def many(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store for which a few vectors are too many to hold in memory."""
+    """A store with so many vectors that they are not held in memory, and without an index of them."""
     monkeypatch.setattr("scrubjay.store.tables.FEW_VECTORS", 100)
     await store.reopen()
+    await fill(store, VECTORS)
     return store
 
 
@@ -93,14 +94,12 @@ async def test_a_small_store_is_searched_without_a_vector_index(store: Store) ->
 async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly_the_same_distances(
     many: Store,
 ) -> None:
-    store = many
-    await fill(store, VECTORS)
     questions = vectors(10, 2)
-    exact = [await nearest(store, question) for question in questions]
-    await Upkeep(store).tidy(Bounds(0, 0))
-    assert await segments(store) == 1
+    exact = [await nearest(many, question) for question in questions]
+    await Upkeep(many).tidy(Bounds(0, 0))
+    assert await segments(many) == 1
     for question, expected in zip(questions, exact, strict=True):
-        found = await nearest(store, question)
+        found = await nearest(many, question)
         both = (
             expected.keys() & found.keys()
         )  # the index keeps a byte of each number: the end of the pool is its estimate
@@ -109,44 +108,36 @@ async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly
 
 
 async def test_a_vector_that_came_after_the_index_was_built_is_found(many: Store) -> None:
-    store = many
-    await fill(store, VECTORS)
-    await Upkeep(store).tidy(Bounds(0, 0))
+    await Upkeep(many).tidy(Bounds(0, 0))
     (late,) = vectors(1, 3)
-    await put(store, VECTORS)
-    await store.set_vectors({f"p{VECTORS}": late}, "space")
-    assert next(iter(await nearest(store, late))) == f"p{VECTORS}"
+    await put(many, VECTORS)
+    await many.set_vectors({f"p{VECTORS}": late}, "space")
+    assert next(iter(await nearest(many, late))) == f"p{VECTORS}"
 
 
 async def test_unindexed_rows_have_the_same_distances_as_indexed_ones(many: Store) -> None:
-    store = many
-    await fill(store, VECTORS)
-    await Upkeep(store).tidy(Bounds(0, 0))
+    await Upkeep(many).tidy(Bounds(0, 0))
     twin, question = vectors(VECTORS, 1)[7], vectors(1, 2)[0]
     near = (twin + question) / np.linalg.norm(twin + question)
-    await put(store, VECTORS)
-    await store.set_vectors({f"p{VECTORS}": twin}, "space")
-    found = await nearest(store, near)
+    await put(many, VECTORS)
+    await many.set_vectors({f"p{VECTORS}": twin}, "space")
+    found = await nearest(many, near)
     assert found["p7"] == pytest.approx(found[f"p{VECTORS}"], abs=0.01) and found["p7"] == pytest.approx(
         1 - float(near @ twin), abs=0.01
     )
 
 
 async def test_segments_of_the_vector_index_trigger_no_compaction(many: Store) -> None:
-    store = many
-    await fill(store, VECTORS)
-    upkeep = Upkeep(store)
+    upkeep = Upkeep(many)
     await upkeep.tidy(Bounds(0, 0))
-    await store.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(200, 5))}, "space")
+    await many.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(200, 5))}, "space")
     await upkeep.tidy(Bounds(0, 0))
-    assert await segments(store) == 2
+    assert await segments(many) == 2
     assert await upkeep.tidy(Bounds(1, 50)) == 0, "fragments of two segments never merge"
 
 
 async def test_many_segments_trigger_a_compaction_when_idle_and_not_during_bulk_writes(many: Store) -> None:
-    store = many
-    await fill(store, VECTORS)
-    upkeep = Upkeep(store)
+    upkeep = Upkeep(many)
     await upkeep.tidy(Bounds(0, 0))
     assert IDLE.segments == VECTOR_SEGMENTS < BUSY.segments
     assert await upkeep.tidy(Bounds(50, 500, segments=2)) == 0
@@ -154,17 +145,15 @@ async def test_many_segments_trigger_a_compaction_when_idle_and_not_during_bulk_
 
 
 async def test_a_compaction_that_joins_segments_writes_all_rows_once(many: Store) -> None:
-    store = many
-    await fill(store, VECTORS)
-    upkeep = Upkeep(store)
+    upkeep = Upkeep(many)
     await upkeep.tidy(Bounds(0, 0))
     for seed in range(VECTOR_SEGMENTS - 1):
-        assert await segments(store) == 1 + seed
-        await put(store, VECTORS + seed)
-        await store.set_vectors({f"p{VECTORS + seed}": vectors(1, seed)[0]}, "space")
+        assert await segments(many) == 1 + seed
+        await put(many, VECTORS + seed)
+        await many.set_vectors({f"p{VECTORS + seed}": vectors(1, seed)[0]}, "space")
         await upkeep.tidy(Bounds(0, 0))
-    table = store.tables.passages
-    assert await segments(store) == 1
+    table = many.tables.passages
+    assert await segments(many) == 1
     assert (await table.stats())["fragment_stats"]["num_fragments"] == 1
     row_ids = (await table.query().select([]).with_row_id().to_arrow())["_rowid"].to_pylist()
     await table.optimize()
@@ -188,15 +177,13 @@ async def test_the_index_cache_grows_with_the_passages(store: Store, monkeypatch
 
 
 async def test_the_segments_of_the_vector_index_stay_few(many: Store) -> None:
-    store = many
-    await fill(store, VECTORS)
-    upkeep = Upkeep(store)
+    upkeep = Upkeep(many)
     for seed in range(VECTOR_SEGMENTS + 3):
-        await store.set_vectors(
+        await many.set_vectors(
             {f"p{number}": vector for number, vector in enumerate(vectors(200, seed))}, "space"
         )
         await upkeep.tidy(Bounds(0, 0))
-    assert (await segments(store) or 0) <= VECTOR_SEGMENTS
+    assert (await segments(many) or 0) <= VECTOR_SEGMENTS
 
 
 async def test_cached_vectors_find_the_same_rows_as_an_exact_scan(store: Store) -> None:
