@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-MOST_CHARACTERS = 100_000  # of all rules that apply to one folder
 # A part of a rule: `**` as a whole part of a path, a star, an escaped character, or any other character.
 _PART = re.compile(
     r"(?s)(?P<deep>(?:^|(?<=/))\*\*+(?P<slash>/|$))|(?P<star>\*+)|\\(?P<escaped>.)|(?P<plain>.)"
@@ -33,13 +32,9 @@ _NAMED = {
 
 
 class Rules:
-    """The rules of one .gitignore.
+    """The rules of one .gitignore."""
 
-    `size` is how much of `MOST_CHARACTERS` they use; `left_out` counts rules that did not fit into `room`.
-    """
-
-    def __init__(self, lines: Iterable[str], room: int = MOST_CHARACTERS) -> None:
-        self.size = self.left_out = 0
+    def __init__(self, lines: Iterable[str]) -> None:
         self._lets_in: list[bool] = []  # by the number of the rule
         of_names: dict[int, str] = {}  # the expressions of rules without a slash, by the number of the rule
         of_paths: dict[int, str] = {}
@@ -49,10 +44,7 @@ class Rules:
             if line.startswith("#") or not pattern:
                 continue
             bare = pattern.removesuffix("/")
-            if len(pattern) > room - self.size:
-                self.left_out += 1
-            elif (expression := _expression(bare)) is not None:
-                self.size += len(pattern)
+            if (expression := _expression(bare)) is not None:
                 ending = "/?" if bare == pattern else "/"  # the path of a folder ends in a slash
                 (of_paths if "/" in bare else of_names)[len(self._lets_in)] = expression + ending
                 self._lets_in.append(lets_in)

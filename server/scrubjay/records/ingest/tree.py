@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError
-from scrubjay.home.files import open_regular, read_regular
+from scrubjay.home.files import open_regular
 from scrubjay.home.paths import is_home
 from scrubjay.models.results import NotRead
 from scrubjay.reading.kinds import HEAD, refusal
-from scrubjay.records.ingest.gitignore import MOST_CHARACTERS, Rules
+from scrubjay.records.ingest.gitignore import Rules
 
 # Folders that tools create; they are skipped even if no .gitignore names them.
 _TOOL_FOLDERS = frozenset(
@@ -24,7 +24,7 @@ _TOOL_FOLDERS = frozenset(
     """.split()
 )
 _MOST_NAMED = 5  # files that are listed for one reason
-_MOST_BYTES = 4 << 20  # read from a .gitignore
+_MOST_BYTES = 100_000  # read from a .gitignore; each rule takes time at each file
 _ActiveRules = tuple[Rules, str]  # the rules of a folder, and the path from there, such as "a/b/"
 
 
@@ -225,18 +225,17 @@ def _with_folder_rules(active: list[_ActiveRules], folder: str, tree: Tree) -> l
     """Add the rules of a folder's .gitignore and .git/info/exclude to the active ones."""
     lines: list[str] = []
     for name in (os.path.join(".git", "info", "exclude"), ".gitignore"):
+        path = os.path.join(folder, name)
         try:
-            data = read_regular(os.path.join(folder, name), _MOST_BYTES, own=False)
+            with open_regular(path, own=False) as file:
+                data = file.read(_MOST_BYTES + 1)
         except OSError:
             continue
+        if len(data) > _MOST_BYTES:
+            path = as_text(path)
+            reason = f"{path} is too long; only its rules in the first {_MOST_BYTES:,} bytes count."
+            tree.not_read.append(NotRead(path=path, reason=reason))
+            data = data[:_MOST_BYTES].rpartition(b"\n")[0]
         text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         lines += [line.removesuffix("\r") for line in text.split("\n")]
-    if not lines:
-        return active
-    rules = Rules(lines, MOST_CHARACTERS - sum(each.size for each, _ in active))
-    if rules.left_out:
-        path = as_text(os.path.join(folder, ".gitignore"))
-        most = f"at most {MOST_CHARACTERS:,} characters of rules hold at one place"
-        reason = f"{rules.left_out:,} rules of {path} do not count: {most}."
-        tree.not_read.append(NotRead(path=path, reason=reason))
-    return [*active, (rules, "")] if rules.size else active
+    return [*active, (Rules(lines), "")] if any(lines) else active
