@@ -17,12 +17,10 @@ from said import SCOPE, embedded, fact, forget, turn
 
 from scrubjay.engine.background.upkeep import Bounds
 from scrubjay.engine.core import Core
-from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
 from scrubjay.store import conditions, row_sets
 from scrubjay.store.cache import FIRST, TableCache
-from scrubjay.store.known_keys import KnownKeys
 from scrubjay.store.row_sets import rows_of
 from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
@@ -90,7 +88,6 @@ async def do(core: Core, what: str, word: str, ids: list[str]) -> None:
         await core.store.rescope("another", SCOPE)
 
 
-@pytest.mark.long
 @settings(max_examples=12)
 @given(acts=st.lists(act, min_size=2, max_size=8))
 async def test_a_cached_search_equals_an_uncached_one(core: Core, acts: list[tuple[str, str]]):
@@ -105,56 +102,12 @@ async def test_a_cached_search_equals_an_uncached_one(core: Core, acts: list[tup
         assert remembered == uncached, what
 
 
-@pytest.mark.long
-@settings(max_examples=8)
-@given(acts=st.lists(act, min_size=2, max_size=8))
-async def test_every_fact_of_the_table_is_among_the_cached_keys(core: Core, acts: list[tuple[str, str]]):
-    ids: list[str] = []
-    for what, word in (*(("fact", word) for word in WORDS), *acts):
-        await do(core, what, word, ids)
-        hashes = [row.content_hash for row in await core.store.select(Memory, conditions.present("id"))]
-        assert await core.store.possible_keys(Memory, hashes) == hashes, what
-
-
-async def test_a_new_fact_is_not_looked_up_on_disk_and_a_known_one_is_found(core: Core, monkeypatch):
-    for number in range(4):
-        await fact(core, f"Fact number {number}.")
+async def test_a_known_fact_is_recognised_before_and_after_its_commit(core: Core):
+    for _ in range(2):
+        actions = [(await fact(core, text)).action for text in ("A new fact.", "a new fact.")]
+        assert actions[1] == "known"
         await core.writer.settle()
-    with monkeypatch.context() as patched:
-        patched.setattr("scrubjay.store.store.matching_rows", _read_nothing)
-        assert (await fact(core, "A new fact.")).action == "stored"
-        with pytest.raises(AssertionError, match="reads a table"):
-            await fact(core, "fact number 2")
-    await core.writer.settle()
-    assert [(await fact(core, said)).action for said in ("A new fact.", "fact number 2")] == [
-        "known",
-        "known",
-    ]
-
-
-async def test_a_fact_committed_while_the_keys_are_read_is_cached(core: Core, monkeypatch):
-    memories, keys = core.store.tables.memories, core.store._known_keys[Memory]
-    await fact(core, "The port is 8080.")
-    for _ in range(2):  # with the fact's own look three, so that the next one reads them
-        await keys.among(memories, ())
-
-    async def read_before_the_commit(query: Any) -> Any:
-        monkeypatch.undo()
-        rows = await read_table(query)
-        await core.writer.settle()
-        return rows
-
-    monkeypatch.setattr("scrubjay.store.known_keys.read_table", read_before_the_commit)
-    assert await keys.among(memories, [digest := content_hash("The port is 8080.")]) == {digest}
-
-
-async def test_keys_beyond_the_cache_limit_are_dropped(core: Core):
-    keys = KnownKeys("content_hash", most=2)
-    for _ in range(4):
-        await keys.among(core.store.tables.memories, ())
-    assert await keys.among(core.store.tables.memories, ["new"]) == set()
-    keys.add("abcde")
-    assert await keys.among(core.store.tables.memories, ["new"]) == {"new"}
+    assert actions[0] == "known"
 
 
 async def test_the_first_searches_after_a_start_do_not_read_all_codes_and_entities(core: Core):

@@ -192,8 +192,8 @@ async def find_document(
 
 
 async def stored_document(store: Store, document_id: str) -> Document | None:
-    """Return the document with this id, or None; a new id is recognised without reading the disk."""
-    return (await store.get(Document, await store.possible_keys(Document, [document_id]))).get(document_id)
+    """Return the document with this id, or None."""
+    return (await store.get(Document, [document_id])).get(document_id)
 
 
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:

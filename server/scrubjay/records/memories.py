@@ -223,8 +223,6 @@ def _expiry_note(memory: Memory, at: datetime) -> str | None:
 
 async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:
     """Return the facts of a scope whose text has one of these hashes, forgotten and replaced ones too."""
-    if not (hashes := await store.possible_keys(Memory, hashes)):
-        return []
     where = conditions.matching(content_hash=sorted(hashes), scope=scope)
     # Staged facts are read before the disk, because a commit in between would hide a fact.
     ids = [row.id for row in store.staged(Memory)]

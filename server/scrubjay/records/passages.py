@@ -175,7 +175,10 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
     Each chunk is searched with the title, its headings and its table's header, which are not returned.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    place, names = _short_path(document.place), _other_names(document)
+    place = "/".join(
+        (document.place or "").replace("\\", "/").split("/")[-3:]
+    )  # people search for these parts
+    names = _other_names(document)
     title = title_above(document)  # computed once, because it reads a whole line of the text
     values = " ".join(value for value in document.metadata.values() if isinstance(value, str))[:_MOST_VALUES]
     passages = []
@@ -220,11 +223,6 @@ def title_above(document: Document) -> str | None:
     if document.type == COMMIT:  # without its id, which has no meaning
         return (document.title or "").partition(" ")[2] or None
     return None if is_repeated else document.title
-
-
-def _short_path(path: str | None) -> str:
-    """Return the last three parts of a path, which people search for."""
-    return "/".join((path or "").replace("\\", "/").split("/")[-3:])
 
 
 def _passage(record: AnyRecord, key: tuple[str, ...], **values: Any) -> Passage:

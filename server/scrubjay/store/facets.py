@@ -26,6 +26,7 @@ _MARKS = {  # kind of condition -> the marks of the fields it compares: as writt
     "array_contains": ("@", "&"),
 }
 _NUMBER = "#"
+_COLUMN = "facets"
 
 
 def facets(metadata: Mapping[str, Any]) -> str | None:
@@ -58,32 +59,32 @@ def _start(mark: str, name: str) -> str:
     return f"\0{mark}{name}\0:"
 
 
-def where(tree: Filter, column: str = "facets") -> Where:
+def where(tree: Filter) -> Where:
     """Return a filter as a condition on the column with the `facets`."""
     if isinstance(tree, Condition):
-        return _condition(tree, column)
+        return _condition(tree)
     if isinstance(tree, Comparison):
-        return conditions.compares(_value(column, _start(_NUMBER, tree.key)), tree.operator, tree.value)
-    parts = [where(part, column) for part in tree.parts]
+        return conditions.compares(_value(_NUMBER, tree.key), tree.operator, tree.value)
+    parts = map(where, tree.parts)
     return conditions.both(*parts) if tree.every else conditions.either(*parts)
 
 
-def has_key(key: str, column: str = "facets") -> Where:
+def has_key(key: str) -> Where:
     """Return the condition that a record's metadata has this name."""
-    return conditions.either(*(conditions.contains(column, _start(mark, key)) for mark in ("=", "@")))
+    return conditions.either(*(conditions.contains(_COLUMN, _start(mark, key)) for mark in ("=", "@")))
 
 
-def _condition(condition: Condition, column: str) -> Where:
+def _condition(condition: Condition) -> Where:
     mark = _MARKS[condition.kind][condition.ignore_case]
     value = condition.value.casefold() if condition.ignore_case else condition.value
     if condition.kind == "string_contains":
-        is_true = conditions.contains(_value(column, _start(mark, condition.key)), value)
+        is_true = conditions.contains(_value(mark, condition.key), value)
     else:
-        is_true = conditions.contains(column, _field(mark, condition.key, value))
+        is_true = conditions.contains(_COLUMN, _field(mark, condition.key, value))
     # For a record without metadata the column is null, so a condition and its negation are both unknown.
     return conditions.not_true(is_true) if condition.negate else is_true
 
 
-def _value(column: str, start: str) -> str:
-    """Write an expression for the value after the start of a field; '' if it is missing."""
-    return conditions.text_between(column, start, "\0")
+def _value(mark: str, name: str) -> str:
+    """Write an expression for the value of a field; '' if it is missing."""
+    return conditions.text_between(_COLUMN, _start(mark, name), "\0")

@@ -24,7 +24,6 @@ from scrubjay.store.conditions import Where
 from scrubjay.store.connection import Connection
 from scrubjay.store.failures import not_written
 from scrubjay.store.inventory import Rows
-from scrubjay.store.known_keys import KnownKeys
 from scrubjay.store.names import Names
 from scrubjay.store.notes import IndexNote
 from scrubjay.store.passages import Passages
@@ -41,8 +40,6 @@ from scrubjay.store.upserts import (
     upsert,
 )
 
-# The column that shows whether an added document or fact already exists.
-_KEYS: dict[type, str] = {Document: "id", Memory: "content_hash"}
 _MAX_CACHED_SCOPES = 100  # sets of scopes in the cache of `has_documents`
 
 T = TypeVar("T", Turn, Memory, Document)
@@ -65,7 +62,6 @@ class Store(Connection):
         self.damage: tuple[str, ...] = ()
         self.readers = 0  # snapshots that read older versions; while one is open, no version is removed
         self.filling = False  # True while a task fills the index from the records
-        self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
         # A table, its version, and if each set of scopes has documents in it.
         self._has_documents: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
         self._staged, self._committing = Staged(), Staged()
@@ -138,8 +134,6 @@ class Store(Connection):
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
                     await put(self.tables.of(name), to_table(rows, arrow_schema(kind)))
-                    if kind in _KEYS:
-                        self._known_keys[kind].add(getattr(row, _KEYS[kind]) for row in rows)
         except (RuntimeError, ValueError, OSError, TypeError, OverflowError) as error:
             # LanceDB raises two of these types for a damaged file, and Arrow three for a value that a column
             # rejects.
@@ -217,17 +211,6 @@ class Store(Connection):
         if missing := [record_id for record_id in wanted if record_id not in records]:
             records.update(await self._committed(kind, missing, columns))
         return records
-
-    async def possible_keys(self, kind: type[T], keys: Iterable[str]) -> list[str]:
-        """Return those of the keys that a record may have: a document's id, or a fact's content hash.
-
-        All other keys are certainly new, which saves reading the disk.
-        """
-        if self.shared is not None:  # other engines write too
-            return list(keys)
-        keys, staged = list(keys), {getattr(row, _KEYS[kind]) for row in self.staged(kind)}
-        existing = staged | await self._known_keys[kind].among(self.tables.of(TABLE_OF[kind]), keys)
-        return [key for key in keys if key in existing]
 
     async def _committed(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> dict[str, T]:
         """Read committed records, from memory where possible."""

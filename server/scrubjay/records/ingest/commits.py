@@ -111,7 +111,7 @@ async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[
     """Plan the addition of new commits as documents; stored ones stay, because commits never change."""
     request = parse(CommitTexts, envelope.args)
     ids = [derived_id("doc", envelope.scope, "custom", custom_id(each.id)) for each in request.commits]
-    stored = await store.get(Document, await store.possible_keys(Document, ids))
+    stored = await store.get(Document, ids)
     new = [
         (_as_document(commit, request.folder), document_id, stored.get(document_id))
         for commit, document_id in zip(request.commits, ids, strict=True)
