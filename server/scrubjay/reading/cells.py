@@ -7,7 +7,6 @@ from collections.abc import Mapping, Set
 
 from lxml import etree
 
-from scrubjay.reading.kinds import ZIP
 from scrubjay.reading.number_formats import BUILT_IN, written_number
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
