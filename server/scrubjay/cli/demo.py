@@ -7,6 +7,7 @@ the answers and their times are printed. It touches nothing of the user's, and l
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import statistics
@@ -15,9 +16,9 @@ import textwrap
 import time
 import tomllib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrubjay.cli.command import Place, command, flag
 from scrubjay.cli.display import local
@@ -30,7 +31,9 @@ from scrubjay.hosts.installation import console_command, hook_command, run_hook
 if TYPE_CHECKING:
     from mcp import Client
 
-TRIES = 4  # of a search; a busy engine may refuse some
+T = TypeVar("T")
+PATIENCE_S = 120.0  # for the engine of a busy machine to start
+TRIES = 4
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 _SCRIPT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -64,7 +67,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         raise
     finally:
         try:
-            finish(Place(env, project, home, place.pid))
+            _repeat(lambda: finish(Place(env, project, home, place.pid)))
         except EngineError as error:
             keep = True
             print(f"The demo's engine is still running: {error}")
@@ -89,10 +92,22 @@ def _record(env: Mapping[str, str], project: str) -> None:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
-            duration = run_hook(event, ids | text, env, project, hook_command("claude-code"))
-            seconds[event].append(duration)
+            seconds[event].append(_run_hook(event, ids | text, env, project))
     medians = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   Median time of a whole hook process: {', '.join(medians)}.")
+
+
+def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
+    """Run a hook, again if the machine is busy, and return its seconds; it never records a turn twice."""
+    return _repeat(lambda: run_hook(event, payload, env, project, hook_command("claude-code")))
+
+
+def _repeat(work: Callable[[], T]) -> T:
+    """Do some work, again if the machine was too busy for it; the work must be safe to repeat."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(EngineError):
+            return work()
+    return work()
 
 
 async def _recall(env: Mapping[str, str], project: str) -> int:
@@ -133,14 +148,24 @@ def innermost(error: Exception) -> str:
 
 
 async def _search(client: Client, question: str) -> dict[str, Any]:
-    """Ask one question; repeat it if a busy engine refuses, because a search changes nothing."""
+    """Ask one question; repeat it while a busy engine refuses, because a search changes nothing."""
+    import asyncio
+
+    from mcp import MCPError
+
     options = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
-    for _ in range(TRIES):
-        result = await client.call_tool("search_memories", {"query": question, **options})
-        if not result.is_error and result.structured_content:
-            return dict(result.structured_content)
-    refusal = " ".join(getattr(block, "text", "") for block in result.content)
-    raise EngineError(f"search_memories refused: {refusal}")
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            result = await client.call_tool("search_memories", {"query": question, **options})
+            if not result.is_error and result.structured_content:
+                return dict(result.structured_content)
+            refusal = " ".join(getattr(block, "text", "") for block in result.content)
+        except MCPError as error:
+            refusal = str(error)
+        if time.monotonic() > deadline:
+            raise EngineError(f"search_memories refused: {refusal}")
+        await asyncio.sleep(1)
 
 
 def _show(answer: dict[str, Any]) -> None:
