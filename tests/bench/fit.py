@@ -14,7 +14,7 @@ amends, reads   logistic: does the later of two records among the first amend th
                 the kinds `changed` and `amended`, against pairs where the earlier one is right; then once more
                 for the likely ones, with the log odds of the model that reads them
 verdict, right  logistic: is a right record among the first five, or this one, against all questions that nothing
-                answers
+                answers; the verdict once more with the log odds of the model that reads the first three
 similarity      logistic, with no weight below 0: right records against the best one of each question that nothing
                 answers; shifted so that `ALARMS` of these questions have a result of .6 or more
 
@@ -46,7 +46,7 @@ from kept import SCOPE, opened, said_by, said_in
 from locomo import Haystack
 from locomo import load as conversations
 
-from scrubjay.encoders import BUNDLED, Encoder, open_encoder
+from scrubjay.encoders import BUNDLED, Encoder, answer_reader, open_encoder
 from scrubjay.encoders.change_reader import log_odds
 from scrubjay.engine.core import Core
 from scrubjay.models.records import Turn
@@ -458,16 +458,28 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
     text = each.texts.__getitem__
     found = currency.pairs(each.examined, total, order(total), each.vectors, text, numbers)
     if each.gathered.parsed.language == "en":
-        found = retrieve.with_readings(each.gathered.parsed, text, found)
+        found = asyncio.run(retrieve.with_readings(each.gathered.parsed, text, found))
     candidates = currency.amend(each.examined, total, found)
     return candidates, total + candidates.signals.current
 
 
-def verdicts(
-    asked: Sequence[Asked], values: Mapping[str, float]
-) -> tuple[list[Any], list[bool], list[float], list[Asked]]:
-    """Gather the evidence that an answer is among the first, and whether one is."""
-    rows, labels, shares, kept = [], [], [], []
+@dataclass(frozen=True)
+class Verdict:
+    """The evidence that an answer is among the `first` candidates of a question, and whether one is."""
+
+    asked: Asked
+    grounds: dict[str, float]
+    first: list[int]
+    is_answered: bool
+
+    @property
+    def share(self) -> float:
+        return 0.25 if self.asked.is_chat else self.asked.weight / 2
+
+
+def verdicts(asked: Sequence[Asked], values: Mapping[str, float]) -> list[Verdict]:
+    """Gather the evidence for every question, but for those whose answer is stored and not found."""
+    found = []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small", "adversarial"):
             continue
@@ -477,16 +489,10 @@ def verdicts(
         first = np.array(own, dtype=np.int64)
         texts = [retrieve.evident_text(each.gathered, at, glossed=True) for at in own[: relevance.READ]]
         grounds = relevance.verdict_evidence(each.gathered.parsed, candidates.signals, total, first, texts)
-        if not grounds:
-            continue
         answered = bool(each.right[own].any())
-        if each.has_answer and not answered:
-            continue  # neither: an answer is stored, but not found
-        rows.append(grounds)
-        labels.append(answered)
-        shares.append(0.25 if each.is_chat else each.weight / 2)
-        kept.append(each)
-    return rows, labels, shares, kept
+        if grounds and (answered or not each.has_answer):
+            found.append(Verdict(each, grounds, own, answered))
+    return found
 
 
 def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any], list[bool], list[float]]:
@@ -659,8 +665,9 @@ def odds_of(weights: Mapping[str, float], row: Mapping[str, float]) -> float:
 def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]:
     """Fit the verdict, the chance of a hit and the similarity."""
     show("amended", asked, {id(each): place_of(each, order(amended(each, values)[1])) for each in asked})
-    rows, labels, shares, kept = verdicts(asked, values)
-    rows = [{name: value for name, value in row.items() if name != "proof"} for row in rows]
+    found = verdicts(asked, values)
+    labels, shares, kept = zip(*((each.is_answered, each.share, each.asked) for each in found), strict=True)
+    rows = [{name: value for name, value in each.grounds.items() if name != "proof"} for each in found]
     least = dict.fromkeys(("closest", "covered", "covered * covered"), 0.0)
     verdict = logistic(rows, labels, shares, tight=3e-4, least=least)
     odds = np.array([sum(verdict[name] * value for name, value in row.items()) for row in rows])
@@ -688,6 +695,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]
         "verdict, cv",
     )
     print(verdict)
+    verdict_read = read_verdict(found, odds, least)
     right = logistic(*hits(asked, values), tight=1e-5)
     print("right", right)
     alone = dict.fromkeys(("cosine", "coverage", "complete", "answer"), 0.0) | {"named": NAMED_ALONE}
@@ -713,7 +721,40 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]
             for each in some
         ]
         print(f"  {kind}: {100 * np.mean(above):.0f} % right at .6")
-    return {"verdict": verdict, "right": right, "similarity": similarity}
+    return {"verdict": verdict, "verdict_read": verdict_read, "right": right, "similarity": similarity}
+
+
+def read_verdict(found: Sequence[Verdict], plain: Floats, least: Mapping[str, float]) -> dict[str, float]:
+    """Fit the verdict of answers whose first candidate a model reads; `plain` are the log odds without it."""
+    rows, read = list[dict[str, float]](), list[int]()
+    for at, each in enumerate(found):
+        gathered = each.asked.gathered
+        if gathered.parsed.language == "en" and plain[at] >= relevance.READ_FROM:
+            text = retrieve.text_to_read(gathered, each.first[0])
+            odds = answer_reader.log_odds(gathered.parsed.text, text)
+            rows.append({name: value for name, value in each.grounds.items() if name != "proof"})
+            rows[-1]["read"] = odds
+            read.append(at)
+    labels = np.array([found[at].is_answered for at in read])
+    shares = np.array([found[at].share for at in read])
+    sources = np.array([found[at].asked.source for at in read])
+
+    def fitted(some: Ints) -> dict[str, float]:
+        chosen = [rows[at] for at in some]
+        return logistic(chosen, labels[some].tolist(), shares[some].tolist(), tight=3e-4, least=least)
+
+    values, kept = fitted(np.arange(len(rows))), [each.asked for each in found]
+    whole, cross = plain.copy(), plain.copy()
+    whole[read] = [odds_of(values, row) for row in rows]
+    for source in set(sources.tolist()):
+        without = fitted(np.flatnonzero(sources != source))
+        for at in np.flatnonzero(sources == source).tolist():
+            cross[read[at]] = odds_of(without, rows[at])
+    for name, odds in (("verdict, read", whole), ("verdict, read, cv", cross)):
+        report(odds - _alarm_odds(odds, kept), [each.is_answered for each in found], kept, name)
+    values["offset"] -= _alarm_odds(whole, kept)
+    print(values)
+    return values
 
 
 def _alarm_odds(odds: Floats, kept: Sequence[Asked]) -> float:

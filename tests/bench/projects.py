@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 FOLDER = Path(__file__).parent / "projects"
-STORES = Path(__file__).parent / "stores"  # short facts alone, all of the half `dev`
+STORES = Path(__file__).parent / "stores"  # short facts alone
 HALVES = ("dev", "test")
 ANSWERED = (
-    "plain", "paraphrase", "why", "name", "time", "changed", "amended", "preference", "document", "cross",
+    "plain", "paraphrase", "why", "name", "time", "changed", "amended", "preference", "document", "cross", "store",
 )  # fmt: skip
-UNANSWERED = ("plausible", "absent", "foreign", "small")
+UNANSWERED = ("plausible", "absent", "foreign", "small", "no store", "other")  # other: about another thing
 CHANGED = ("changed", "amended")  # of facts, and of turns
 
 

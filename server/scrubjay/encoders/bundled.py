@@ -1,7 +1,7 @@
 """The bundled model: all-MiniLM-L6-v2, trained further on developers' memories, run by onnxruntime.
 
 Its weights are int8. `server/model/make_minilm.py` makes its files from the published files and `taught.npz`;
-the files of `change_reader` are in the same folder.
+the files of the readers are in the same folder.
 """
 
 import hashlib
@@ -27,6 +27,8 @@ DIGESTS = {
     WEIGHTS: "e54b9ffcd4780ef309f984469a1fa5f310229b7057d99ed13b44b3c31a386d4b",
     "reader.onnx": "dfe53cffc4e7279d160ca86f4f790acc217271df8bfa6a7d7cdbf456866d5e6d",
     "reader.bin": "e33db251f663637aaf22ba5f4700d0b0fff828c9bd06fe11660a486d8d4ad7b5",
+    "answers.onnx": "20bee06a3d96b7f4e5a6a12b16fd5da6920204a6c29f3242afa0065748c4ea4b",
+    "answers.bin": "63fb03f8c2f4e5ae4cc4246917b7d9b76e616bd032cc8ed922c1ad0e3c30badc",
     "open.onnx": "675b19167a81d363bf33d6711c4f4d33aad593fe4ad87dbbfa850567ed8c3611",
     "open.bin": "cf386702a70833eeb5f31ce2c33a29094b1b5c63ffbfcaf83ef85368e5f8fc2f",
     VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",

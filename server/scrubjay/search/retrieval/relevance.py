@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.asked import ParsedQuestion
 from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals, fill_unknown
-from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
+from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT, VERDICT_READ
 from scrubjay.search.retrieval.words import stem, stems_in
 from scrubjay.text.answer_kinds import fit, holds
 
@@ -21,6 +21,7 @@ MOST_AHEAD = 4.0  # greatest lead of the first that counts, in ranking sum
 FEW, ALONE_AHEAD = 2, 1.0  # with at most FEW candidates, the first is assumed to lead by ALONE_AHEAD
 EVEN = 0.5  # fit of an answer to a question that wants no kind of answer
 READ = 3  # top candidates whose sentences are read for the verdict
+READ_FROM = -3.0  # log odds from which a model reads the first candidate: below, no reading makes it certain
 DEPTH = 5  # top candidates whose evidence counts for the verdict
 # Cosines of unrelated texts and of paraphrases with the bundled model. For the first, 0.15 to 0.2 is a
 # plateau; for the span between both, 0.5 to 0.7 is one. Words without a meaning reach 0.27.
@@ -136,11 +137,23 @@ def _rarest_missing(weights: Mapping[str, float], text: str) -> float:
     return max((weights[word] for word in stems - stems_in(text, stems)), default=0.0)
 
 
+def is_worth_reading(grounds: Mapping[str, float]) -> bool:
+    """Return True if a model's reading of the first candidate may make the answer strong or doubtful."""
+    return bool(grounds) and _verdict_odds(VERDICT, grounds) >= READ_FROM
+
+
+def _verdict_odds(weights: Mapping[str, float], grounds: Mapping[str, float]) -> float:
+    return sum(weights.get(name, 0.0) * value for name, value in grounds.items())
+
+
 def chance(grounds: Mapping[str, float]) -> float:
-    """Estimate the chance, in [0, 1), that the first candidates hold the answer; below WEAK without proof."""
+    """Estimate the chance, in [0, 1), that the first candidates hold the answer; below WEAK without proof.
+
+    `grounds` may have `read`: a model's log odds that the first candidate answers the question.
+    """
     if not grounds:
         return 0.0
-    odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
+    odds = _verdict_odds(VERDICT_READ if "read" in grounds else VERDICT, grounds)
     least = WEAK if grounds["proof"] >= BY_WORDS else 0.0  # a record with all words is at least doubtful
     greatest = 1.0 - 1e-9 if grounds["proof"] >= LEAST_PROOF else 0.75 * WEAK
     return min(max(float(_sigmoid(np.array(odds))), least), greatest)

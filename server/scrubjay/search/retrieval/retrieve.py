@@ -1,17 +1,17 @@
 """Retrieval: from a question to ranked candidates, each with its relevance."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scrubjay.encoders.change_reader import log_odds
+from scrubjay.encoders import answer_reader, change_reader
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.home.scopes import display_name
 from scrubjay.models.records import Turn
 from scrubjay.models.results import Confidence
-from scrubjay.records.passages import speeches
+from scrubjay.records.passages import speeches, with_gloss
 from scrubjay.search.retrieval.asked import ParsedQuestion, parse_question
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
 from scrubjay.search.retrieval.currency import (
@@ -49,6 +49,7 @@ from scrubjay.search.retrieval.relevance import (
     chances_right,
     confidence,
     falls,
+    is_worth_reading,
     relevance,
     similarities,
     verdict_evidence,
@@ -94,7 +95,7 @@ class Grounds:
     signals: Signals
     parts: dict[str, Floats]  # the parts of the ranking sum
     total: Floats  # the ranking sum
-    verdict: dict[str, float]  # evidence that the answer is among the first; see `relevance.verdict_evidence`
+    verdict: dict[str, float]  # see `relevance.verdict_evidence` and `read_first`
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right; in the order of `positions`
     similarity: Floats  # how well each answers by itself; in the order of `positions`
@@ -147,7 +148,7 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
     if current is not candidates:
         candidates, total = current, sum_parts(corrected(columns, current.signals))
     candidates = await with_amended(store, gathered, candidates, total)
-    return _rank(replace(gathered, candidates=candidates), corrected(columns, candidates.signals))
+    return await _rank(replace(gathered, candidates=candidates), corrected(columns, candidates.signals))
 
 
 async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
@@ -276,7 +277,7 @@ async def with_readings(
 
     def read(pair: Pair) -> Pair:
         earlier, later = (excerpt(text(at), parsed.text, READ_LENGTH) for at in (pair.earlier, pair.later))
-        return with_reading(pair, log_odds(parsed.text, earlier, later))
+        return with_reading(pair, change_reader.log_odds(parsed.text, earlier, later))
 
     chosen = pairs_to_read(likely)
     read_pairs = await asyncio.gather(*(asyncio.to_thread(read, pair) for pair in chosen))
@@ -306,7 +307,7 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
     return best
 
 
-def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
+async def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     candidates, signals = gathered.candidates, gathered.candidates.signals
     total = sum_parts(columns)
     positions = order(total)
@@ -315,6 +316,7 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     first = np.array(with_passage[:DEPTH], dtype=np.int64)
     texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
     verdict = verdict_evidence(gathered.parsed, signals, total, first, texts)
+    verdict |= await read_first(gathered, first, verdict)
     answer_chance = chance(verdict)
     fall = falls(distance[positions])
     values = relevance(fall, answer_chance, quoted=signals.quoted[positions])
@@ -324,19 +326,44 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     return Ranking(candidates, values, grounds)
 
 
+async def read_first(gathered: Gathered, first: Ints, verdict: Mapping[str, float]) -> dict[str, float]:
+    """Return a model's log odds that the first candidate answers the question as `read`, or {}.
+
+    The model reads English, and only what may matter. It has a thread of its own: reading takes 2 to 10 ms,
+    in which the loop can serve other clients.
+    """
+    parsed = gathered.parsed
+    if parsed.language != "en" or not is_worth_reading(verdict):
+        return {}
+    text = text_to_read(gathered, int(first[0]))
+    return {"read": await asyncio.to_thread(answer_reader.log_odds, parsed.text, text)}
+
+
+def text_to_read(gathered: Gathered, at: int) -> str:
+    """Return what the model reads of a candidate: an excerpt, and the kinds of the things that it names."""
+    text = excerpt(_passage_text(gathered, at), gathered.parsed.text, answer_reader.LENGTH)
+    return with_gloss(text, gloss(text))
+
+
 def evident_text(gathered: Gathered, at: int, *, glossed: bool = False) -> str:
     """Return one text of a candidate's speaker, its best passage, and the query's entities that it names.
 
     A fact's tags and the name of its partition are added. With `glossed`, or if the question asks for a kind
     of thing, the kinds of the things that the text names are added too.
     """
-    candidates, pools = gathered.candidates, gathered.pools
-    passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
-    text = f"{passage.text} {labels(passage)}" if passage else ""
-    if passage is not None and passage.role == "user":  # a question alone does not contain its answer
-        text += f" {candidates.answers.get(candidates.ids[at], '')}"
+    candidates = gathered.candidates
+    passage, names = candidates.passages[at], gathered.pools.entities.get(candidates.ids[at], ())
+    text = f"{_passage_text(gathered, at)} {labels(passage) if passage else ''}"
     kinds = searched_words(gloss(text)) if glossed or gathered.parsed.kinds else ""
     return f"{candidates.roles[at] or ''} {text} {kinds} {' '.join(tie.via for tie in names)}"
+
+
+def _passage_text(gathered: Gathered, at: int) -> str:
+    """Return the best passage of a candidate, and the answer to a user's words, which alone have none."""
+    candidates = gathered.candidates
+    passage = candidates.passages[at]
+    answer = candidates.answers.get(candidates.ids[at], "") if passage and passage.role == "user" else ""
+    return f"{passage.text if passage else ''} {answer}".rstrip()
 
 
 def _project_names(scopes: tuple[str, ...] | None) -> frozenset[str]:

@@ -19,6 +19,7 @@ _ALL = _load()
 FIRST: Weights = _ALL["first"]  # for the features of candidates that are not examined yet
 ORDER: Weights = _ALL["order"]  # for all features
 VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first hits
+VERDICT_READ: Weights = _ALL["verdict_read"]  # likewise, after a model has read the first hits
 RIGHT: Weights = _ALL["right"]  # log odds that one hit is right
 SIMILARITY: Weights = _ALL["similarity"]  # log odds that a record answers by itself
 AMENDS: Mapping[str, Weights] = _ALL["amends"]  # log odds that a later record amends an earlier one, by kind
