@@ -367,7 +367,7 @@ def test_a_search_marks_doubtful_and_replaced_records(user):
     old = re.findall(r"mem_\w+", old)[0]
     user.gets("add", "The nightly backup runs at five o'clock.", "--updates", old)
     user.waits_for_vectors()
-    page = user.gets("search", "which restaurant in Reykjavik serves a nightly menu?")
+    page = user.gets("search", "when does the nightly build run?")
     assert page.startswith(DOUBTFUL) and "five o'clock" in page
     before = user.gets("search", "when does the nightly backup run", "--history")
     assert not before.startswith(DOUBTFUL) and "three o'clock" in before

@@ -101,10 +101,10 @@ async def test_the_text_begins_with_the_best_hit_and_a_strong_hit_does_not_pull_
     for number in range(20):
         await call(client, "record_turn", session_id=f"s{number}", user=f"Meeting {number} was about lunch.")
     best, _ = await call(client, "add_memory", content="Uploads are kept for 72 hours, then deleted.")
-    found, text = await call(client, "search_memories", query="how many hours are uploads kept?")
+    found, text = await call(client, "search_memories", query="how long are uploads kept?")
     assert found["confidence"] == "strong" and found["results"][0]["id"] == best["id"]
     assert len(found["results"]) <= 8
-    lines = (await shown(client, "search_memories", query="how many hours are uploads kept?")).splitlines()
+    lines = (await shown(client, "search_memories", query="how long are uploads kept?")).splitlines()
     assert lines[0] == OPENING and text.splitlines()[1:3] == lines[1:3]
     assert short_id("memory", best["id"]) in lines[1] and lines[2].startswith("> Uploads are kept for 72")
 
