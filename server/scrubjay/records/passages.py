@@ -175,9 +175,8 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
     Each chunk is searched with the title, its headings and its table's header, which are not returned.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    place = "/".join(
-        (document.place or "").replace("\\", "/").split("/")[-3:]
-    )  # people search for these parts
+    # People search for the last parts of a path.
+    place = "/".join((document.place or "").replace("\\", "/").split("/")[-3:])
     names = _other_names(document)
     title = title_above(document)  # computed once, because it reads a whole line of the text
     values = " ".join(value for value in document.metadata.values() if isinstance(value, str))[:_MOST_VALUES]
