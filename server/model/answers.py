@@ -24,8 +24,7 @@ import torch
 from lessons import QUESTIONS, Memory, Project, projects
 from make_minilm import TAUGHT, AnswerReader, ChangeReader, add_taught
 from pupils import Bundled, learn
-from torch.nn import functional
-from training import halved, padded, train
+from training import Reading, accuracy, teach
 
 from scrubjay.encoders import BUNDLED, open_encoder
 from scrubjay.encoders.answer_reader import LENGTH, laid_out
@@ -35,18 +34,9 @@ from scrubjay.text.developer_words import gloss
 
 OTHER_THINGS = Path(__file__).with_name("other_things")
 MEMORIES = 16  # in a step, half of them of `other_things`
-TOGETHER = 32  # pairs of similar length that are padded together
 NEAR = 3  # memories to choose from, by cosine
 UNGLOSSED = 0.2  # share of memories without the kinds of their names, which the dictionary may lack
 HELD = 20
-
-
-class Pair(NamedTuple):
-    """A question, a memory, and whether the memory answers it."""
-
-    question: str
-    memory: str
-    is_answer: bool
 
 
 class Lesson(NamedTuple):
@@ -55,19 +45,19 @@ class Lesson(NamedTuple):
     memory: Memory
     near: list[Memory]
 
-    def pairs(self, random: Random) -> Iterator[Pair]:
-        """Yield pairs of the memory, and one of a question to it with another memory."""
+    def readings(self, random: Random) -> Iterator[Reading]:
+        """Yield the memory with three questions, and a question to it with another memory."""
         question, other = random.choice(self.memory.answered), random.choice(self.near)
-        yield self._pair(question, self.memory, True, random)
+        yield self._reading(question, self.memory, True, random)
         if self.memory.unanswered:
-            yield self._pair(random.choice(self.memory.unanswered), self.memory, False, random)
-        yield self._pair(question, other, False, random)
-        yield self._pair(random.choice(other.answered), self.memory, False, random)
+            yield self._reading(random.choice(self.memory.unanswered), self.memory, False, random)
+        yield self._reading(question, other, False, random)
+        yield self._reading(random.choice(other.answered), self.memory, False, random)
 
-    def _pair(self, question: str, memory: Memory, is_answer: bool, random: Random) -> Pair:
+    def _reading(self, question: str, memory: Memory, is_answer: bool, random: Random) -> Reading:
         text = excerpt(memory.text, question, LENGTH)
         is_plain = random.random() < UNGLOSSED
-        return Pair(question, text if is_plain else with_gloss(text, gloss(text)), is_answer)
+        return Reading(laid_out(question, text if is_plain else with_gloss(text, gloss(text))), is_answer)
 
 
 def lessons(some: Sequence[Project]) -> list[Lesson]:
@@ -82,50 +72,6 @@ def lessons(some: Sequence[Project]) -> list[Lesson]:
     return found
 
 
-class Teacher:
-    """Trains the reader."""
-
-    def __init__(self, random: Random) -> None:
-        self._random = random
-        bert = Bundled().bert
-        add_taught(bert, TAUGHT)
-        learn(bert)
-        self.reader = AnswerReader(bert)
-        self.reader.remember(ChangeReader.file)
-
-    def teach(self, kinds: Sequence[Sequence[Lesson]], minutes: float) -> None:
-        """Take steps for so many minutes, each with as many lessons of every kind."""
-
-        def losses() -> Iterator[torch.Tensor]:
-            chosen = [each for kind in kinds for each in self._random.sample(kind, MEMORIES // len(kinds))]
-            pairs = [pair for each in chosen for pair in each.pairs(self._random)]
-            for batch in _batches(pairs):
-                truth = torch.tensor([float(pair.is_answer) for pair in batch])
-                loss = functional.binary_cross_entropy_with_logits(self._odds(batch), truth, reduction="sum")
-                yield loss / len(pairs)
-
-        train(self.reader, minutes, losses)
-
-    def accuracy(self, some: Sequence[Lesson]) -> float:
-        """Return how often a memory has more odds with a question that it answers than with another one."""
-        batches = list(_batches([pair for each in some for pair in each.pairs(self._random)]))
-        with torch.no_grad():
-            odds = np.concatenate([self._odds(batch).numpy() for batch in batches])
-        answers = np.array([pair.is_answer for batch in batches for pair in batch])
-        return float((odds[answers][:, None] > odds[~answers][None, :]).mean())
-
-    def _odds(self, pairs: Sequence[Pair]) -> torch.Tensor:
-        with halved():
-            odds: torch.Tensor = self.reader(*padded([laid_out(*pair[:2]) for pair in pairs]))
-        return odds.float()
-
-
-def _batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-    ordered = sorted(pairs, key=lambda pair: len(pair.question) + len(pair.memory))
-    for start in range(0, len(ordered), TOGETHER):
-        yield ordered[start : start + TOGETHER]
-
-
 def main() -> None:
     """Teach, and write the file."""
     parser = argparse.ArgumentParser(description="Teach the bundled model to read answers.")
@@ -134,16 +80,24 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
+    random = Random(options.seed)
+    bert = Bundled().bert
+    add_taught(bert, TAUGHT)
+    learn(bert)
+    reader = AnswerReader(bert)
+    reader.remember(AnswerReader.file if options.further else ChangeReader.file)
     every = [projects(sorted(folder.glob("*.txt"))) for folder in (QUESTIONS, OTHER_THINGS)]
-    teacher = Teacher(Random(options.seed))
-    if options.further:
-        teacher.reader.remember()
     taught = [lessons([project for at, project in enumerate(some) if at % HELD]) for some in every]
-    teacher.teach([some for some in taught if some], options.minutes)
-    np.savez(AnswerReader.file, **teacher.reader.learned())
+
+    def step() -> list[Reading]:
+        chosen = [each for some in taught for each in random.sample(some, MEMORIES // len(taught))]
+        return [reading for each in chosen for reading in each.readings(random)]
+
+    teach(reader, step, options.minutes)
+    np.savez(AnswerReader.file, **reader.learned())
     for folder, some in zip((QUESTIONS, OTHER_THINGS), every, strict=True):
-        held = lessons(some[::HELD])
-        print(f"{folder.name}: AUC of {len(held)} memories of other projects: {teacher.accuracy(held):.3f}")
+        held = [reading for each in lessons(some[::HELD]) for reading in each.readings(random)]
+        print(f"{folder.name}: AUC of {len(held)} readings of other projects: {accuracy(reader, held):.3f}")
 
 
 if __name__ == "__main__":

@@ -33,15 +33,13 @@ import torch
 from lessons import QUESTIONS, projects
 from make_minilm import TAUGHT, ChangeReader, add_taught
 from pupils import Bundled, learn
-from torch.nn import functional
-from training import halved, padded, train
+from training import Reading, accuracy, teach
 
 from scrubjay.encoders import BUNDLED, open_encoder
 from scrubjay.encoders.change_reader import laid_out
 
 AMENDMENTS = Path(__file__).with_name("amendments")
 GROUPS, LESSONS = 8, 6  # groups, and pairs of memories, in a step
-TOGETHER = 32  # pairs of similar length that are padded together
 UNASKED = 0.1  # share of groups without their question
 REVERSED = 0.5  # share of groups with the earlier note after another
 FOREIGN = 8  # notes of other groups to choose from, by cosine
@@ -58,6 +56,11 @@ class Pair(NamedTuple):
     earlier: str
     later: str
     changes: bool
+
+    @property
+    def reading(self) -> Reading:
+        """The input of the reader, and whether it is a change."""
+        return Reading(laid_out(self.question, self.earlier, self.later), self.changes)
 
 
 class Group:
@@ -132,51 +135,6 @@ def unrelated(random: Random) -> list[Pair]:
     return found
 
 
-class Teacher:
-    """Trains the reader."""
-
-    def __init__(self, random: Random) -> None:
-        self._random = random
-        bert = Bundled().bert
-        add_taught(bert, TAUGHT)
-        learn(bert)
-        self.reader = ChangeReader(bert)
-
-    def teach(self, some: list[Group], lessons: Sequence[Pair], minutes: float) -> None:
-        """Take steps for so many minutes."""
-
-        def losses() -> Iterator[torch.Tensor]:
-            groups = self._random.sample(some, GROUPS)
-            pairs = [pair for each in groups for pair in each.pairs(self._random)]
-            pairs += self._random.sample(lessons, LESSONS)
-            for batch in self._batches(pairs):
-                odds, truth = self._odds(batch), torch.tensor([float(pair.changes) for pair in batch])
-                loss = functional.binary_cross_entropy_with_logits(odds, truth, reduction="sum")
-                yield loss / len(pairs)
-
-        train(self.reader, minutes, losses)
-
-    def accuracy(self, some: Sequence[Group]) -> float:
-        """Return how often a note that changes the earlier one has more odds than one that does not."""
-        pairs = [pair for group in some for pair in group.own(group.questions[0])]
-        ordered = [pair for batch in self._batches(pairs) for pair in batch]
-        with torch.no_grad():
-            odds = np.concatenate([self._odds(batch).numpy() for batch in self._batches(pairs)])
-        changes = np.array([pair.changes for pair in ordered])
-        return float((odds[changes][:, None] > odds[~changes][None, :]).mean())
-
-    def _batches(self, pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-        ordered = sorted(pairs, key=lambda pair: len(pair.earlier) + len(pair.later))
-        for start in range(0, len(ordered), TOGETHER):
-            yield ordered[start : start + TOGETHER]
-
-    def _odds(self, pairs: Sequence[Pair]) -> torch.Tensor:
-        inputs = [laid_out(pair.question, pair.earlier, pair.later) for pair in pairs]
-        with halved():
-            odds: torch.Tensor = self.reader(*padded(inputs))
-        return odds.float()
-
-
 def main() -> None:
     """Teach, and write the file."""
     parser = argparse.ArgumentParser(description="Teach the bundled model to read changes.")
@@ -189,12 +147,22 @@ def main() -> None:
     some = [group for file in sorted(AMENDMENTS.glob("*.txt")) for group in groups(file)]
     held, taught = some[::HELD], [group for at, group in enumerate(some) if at % HELD]
     find_foreign(taught)
-    teacher = Teacher(random)
+    bert = Bundled().bert
+    add_taught(bert, TAUGHT)
+    learn(bert)
+    reader = ChangeReader(bert)
     if options.further:
-        teacher.reader.remember()
-    teacher.teach(taught, unrelated(random), options.minutes)
-    print(f"{len(taught)} groups; AUC of {len(held)} others: {teacher.accuracy(held):.3f}")
-    np.savez(ChangeReader.file, **teacher.reader.learned())
+        reader.remember()
+    memories = unrelated(random)
+
+    def step() -> list[Reading]:
+        pairs = [pair for each in random.sample(taught, GROUPS) for pair in each.pairs(random)]
+        return [pair.reading for pair in (*pairs, *random.sample(memories, LESSONS))]
+
+    teach(reader, step, options.minutes)
+    others = [pair.reading for group in held for pair in group.own(group.questions[0])]
+    print(f"{len(taught)} groups; AUC of {len(held)} others: {accuracy(reader, others):.3f}")
+    np.savez(ChangeReader.file, **reader.learned())
 
 
 if __name__ == "__main__":

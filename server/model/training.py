@@ -1,13 +1,17 @@
-"""What the teachers of the two cross-encoders share."""
+"""What the teachers of the cross-encoders share."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from make_minilm import TextReader
+from torch.nn import functional
 
 from scrubjay.encoders.cross_encoder import Input
 
+TOGETHER = 32  # inputs of similar length that are padded together
 RATE, DECAY = 1e-3, 0.01
 WARM_UP, LEAST_RATE = 40, 0.02  # steps, and the share of the rate at the end
 
@@ -45,3 +49,44 @@ def padded(inputs: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor, torch.T
     rows = [np.pad(given, ((0, 0), (0, width - given.shape[1]))) for given in inputs]
     ids, segments = torch.tensor(np.stack(rows, axis=1).astype(np.int64))
     return ids, segments, (ids != 0).long()
+
+
+class Reading(NamedTuple):
+    """The input of a reader of whole texts, and whether what it judges is true."""
+
+    given: Input
+    truth: bool
+
+
+def teach(reader: TextReader, lesson: Callable[[], Sequence[Reading]], minutes: float) -> None:
+    """Train a reader of whole texts for so many minutes, with the readings of a lesson in each step."""
+
+    def losses() -> Iterator[torch.Tensor]:
+        readings = lesson()
+        for batch in _batches(readings):
+            truth = torch.tensor([float(each.truth) for each in batch])
+            loss = functional.binary_cross_entropy_with_logits(_odds(reader, batch), truth, reduction="sum")
+            yield loss / len(readings)
+
+    train(reader, minutes, losses)
+
+
+def accuracy(reader: TextReader, readings: Sequence[Reading]) -> float:
+    """Return how often a true reading has more odds than one that is not."""
+    batches = list(_batches(readings))
+    with torch.no_grad():
+        odds = np.concatenate([_odds(reader, batch).numpy() for batch in batches])
+    truth = np.array([each.truth for batch in batches for each in batch])
+    return float((odds[truth][:, None] > odds[~truth][None, :]).mean())
+
+
+def _batches(readings: Sequence[Reading]) -> Iterator[Sequence[Reading]]:
+    ordered = sorted(readings, key=lambda each: each.given.shape[1])
+    for start in range(0, len(ordered), TOGETHER):
+        yield ordered[start : start + TOGETHER]
+
+
+def _odds(reader: TextReader, readings: Sequence[Reading]) -> torch.Tensor:
+    with halved():
+        odds: torch.Tensor = reader(*padded([each.given for each in readings]))
+    return odds.float()
