@@ -53,7 +53,7 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     app = FastAPI(title="Scrubjay", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.engine = engine
     app.router.routes += [Route(PATH, mcp), Route("/", _about)]
-    add_error_handlers(app)
+    add_error_handlers(app, [*app.routes, *(route for router in ROUTERS for route in router.routes)])
     for router in ROUTERS:
         app.include_router(router)
     describe(app, *(family.answers.ANSWERS for family in (v4, v5, hebb)))
