@@ -100,7 +100,7 @@ async def test_an_outdated_version_is_never_related(core: Core):
 async def test_no_related_record_is_returned_twice(core: Core):
     await turn(core, "a", user="before, in load_all_cursors", ts="2026-03-01T09:00:00Z")
     await turn(core, "a", user="the zebra in load_all_cursors", ts="2026-03-01T09:01:00Z")
-    await turn(core, "b", user="later, in load_all_cursors", ts="2026-03-02T09:00:00Z")
+    await turn(core, "b", user="earlier, in load_all_cursors", ts="2026-02-02T09:00:00Z")
     hits = await search(core, "zebra", top_k=1, prev_turns=1)
     assert [(hit.session_id, hit.turn, hit.reason) for hit in hits.related] == [
         ("a", 0, "window"),
