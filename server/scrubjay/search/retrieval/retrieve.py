@@ -148,7 +148,9 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
     if current is not candidates:
         candidates, total = current, sum_parts(corrected(columns, current.signals))
     candidates = await with_amended(store, gathered, candidates, total)
-    return await _rank(replace(gathered, candidates=candidates), corrected(columns, candidates.signals))
+    ranked = replace(gathered, candidates=candidates)
+    # Programs get every record by its similarity, so they need no verdict on the answer.
+    return await _rank(ranked, corrected(columns, candidates.signals), may_read=not thorough)
 
 
 async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
@@ -307,7 +309,7 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
     return best
 
 
-async def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
+async def _rank(gathered: Gathered, columns: dict[str, Floats], *, may_read: bool) -> Ranking:
     candidates, signals = gathered.candidates, gathered.candidates.signals
     total = sum_parts(columns)
     positions = order(total)
@@ -316,7 +318,8 @@ async def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     first = np.array(with_passage[:DEPTH], dtype=np.int64)
     texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
     verdict = verdict_evidence(gathered.parsed, signals, total, first, texts)
-    verdict |= await read_first(gathered, first, verdict)
+    if may_read:
+        verdict |= await read_first(gathered, first, verdict)
     answer_chance = chance(verdict)
     fall = falls(distance[positions])
     values = relevance(fall, answer_chance, quoted=signals.quoted[positions])
