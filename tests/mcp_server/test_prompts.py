@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,20 @@ async def test_a_handoff_tells_of_the_newest_session_and_its_files(client: Clien
     await upload(client)
     text = await prompt(client, "handoff")
     assert all(part in text for part in ("Session herons", "2 turns", "uploads/config.py", "48 hours"))
+
+
+@pytest.mark.parametrize("name", ["standup", "handoff", "status"])
+async def test_a_turn_that_a_busy_store_has_yet_to_commit_is_waited_for(
+    client: Client, engine: Engine, name: str
+):
+    core = await engine.core()
+    async with core.store.lock:  # as while it is compacted
+        await call(
+            client, "record_turn", session_id="herons", user="Keep uploads.", assistant="For 48 hours."
+        )
+        asked = asyncio.create_task(prompt(client, name))
+        assert not (await asyncio.wait({asked}, timeout=0.5))[0]
+    assert "1 turn" in await asked
 
 
 async def test_status_counts_what_is_remembered_here(client: Client):

@@ -57,10 +57,12 @@ def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
         if width < NARROW:
             head = f"{local(session['ended_at']):%Y-%m-%d}  {short_session(session['session_id'])}  "
         yield f"{head}{first_line(session['title'], max(width - len(head), 20))}"
-    if not answer["results"]:
+    if answer["behind"]:
+        yield f"Note: {answer['behind']}"
+    elif not answer["results"]:
         hint = "" if scope == EVERY_SCOPE else " `scrubjay sessions --all` lists every project's."
         yield f"No session is recorded {within(scope)} yet.{hint}"
-    elif (more := answer["total"] - len(answer["results"])) > 0:
+    if (more := answer["total"] - len(answer["results"])) > 0:
         yield f"{more:,} more: --last {answer['total']} lists all."
 
 

@@ -201,7 +201,7 @@ async def _list(core: Core, call: Call) -> list[Hit]:
 async def _sessions(core: Core, call: Call) -> dict[str, Any]:
     scope = None if call.scope == EVERY_SCOPE else call.scope
     overview = await core.sessions.overview(scope, start=0, size=call.last(20, maximum=1_000))
-    return overview.model_dump(mode="json", include={"results", "total"})
+    return overview.model_dump(mode="json", include={"results", "total", "behind"})
 
 
 async def _tags(core: Core, call: Call) -> dict[str, int]:

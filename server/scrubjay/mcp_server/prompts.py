@@ -149,18 +149,20 @@ async def _answer_of(engine: Engine, tool_call: tuple[str, str, dict[str, Any]],
 async def _standup(engine: Engine, by: Caller, typed: str) -> str:
     async with by.turn:
         core = await engine.core_soon()
-        since, sessions = await core.sessions.since(
+        since, page = await core.sessions.since(
             typed or "yesterday", by.scope if by.confined else None, SESSIONS
         )
-    return render_sessions.sessions(sessions, since)
+    return render_sessions.sessions(page, since)
 
 
 async def _handoff(engine: Engine, by: Caller, typed: str) -> str:
     async with by.turn:
-        last = await (await engine.core_soon()).sessions.last(by.scope or USER_SCOPE)
-    if last is None:
-        return "No session of this project is recorded yet."
-    return render_sessions.last_session(*last)
+        core = await engine.core_soon()
+        newest = await core.sessions.overview(by.scope or USER_SCOPE, start=0, size=1)
+        for session in newest.results:
+            if last := await core.sessions.digest(session):
+                return render_sessions.last_session(session, *last)
+    return newest.behind or "No session of this project is recorded yet."
 
 
 async def _status(engine: Engine, by: Caller, typed: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -25,13 +24,13 @@ SIDE_SHOWN = 4_000  # characters that are shown of each side of a turn
 SENTENCES_SHOWN, FILES_SHOWN = 5, 12  # at most, of each list of sentences and of the files of a session
 
 
-def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
+def sessions(page: Overview, since: datetime) -> str:
     """Quote the titles and summaries of sessions, grouped by project."""
     start = f"{since.astimezone():%Y-%m-%d %H:%M}"
-    if not listed:
-        return f"No session is recorded since {start}."
+    if not page.results:
+        return page.behind or f"No session is recorded since {start}."
     by_scope: dict[str, list[ListedSession]] = {}
-    for session in listed:
+    for session in page.results:
         by_scope.setdefault(session.scope, []).append(session)
     lines = []
     for scope, scope_sessions in by_scope.items():
@@ -41,9 +40,9 @@ def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
             lines.append(f"- {ended}, {plural(session.turns, 'turn')}, {one_line(session.host)}")
             summary = shorten(session.summary, SUMMARY_SHOWN)
             lines.append(quote("\n".join(filter(None, (session.title, summary)))))
-    counts = f"{plural(len(listed), 'session')} in {plural(len(by_scope), 'project')}"
+    counts = f"{plural(len(page.results), 'session')} in {plural(len(by_scope), 'project')}"
     head = f"{counts} since {start}, the latest first:"
-    return "\n".join([head, *fenced(*lines)])
+    return "\n".join([head, *fenced(*lines), *filter(None, [page.behind])])
 
 
 def last_session(listed: ListedSession, digest: Digest, last: Turn) -> str:

@@ -39,6 +39,7 @@ from scrubjay.search.marking import marked
 
 SOURCE = "page"
 MORE = 30  # hits, if the user also wants hits that a model would not get
+PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns; it is drawn again soon
 LONGEST_PART = 200_000  # characters of a document that are sent at once
 MOST_AT_ONCE = 200  # records that one call may change
 
@@ -194,7 +195,8 @@ async def _hosts(call: Call, _: Request) -> Any:
 
 async def _sessions(call: Call, request: Sessions) -> Any:
     filters = request.model_dump(exclude={"scope"})
-    return (await call.core.sessions.overview(request.scope, **filters)).model_dump(mode="json")
+    overview = await call.core.sessions.overview(request.scope, **filters, patience=PATIENCE)
+    return overview.model_dump(mode="json")
 
 
 async def _session(call: Call, request: OneSession) -> Any:

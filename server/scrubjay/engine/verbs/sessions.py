@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
 
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.engine.writing import CATCH_UP_SECONDS
 from scrubjay.errors import NotFound
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Document, Memory, Turn
@@ -28,7 +29,6 @@ from scrubjay.text.titles import title
 LONGEST_TEXT = 20_000  # characters; a longer side of a turn is cut, and `Lists.detail` returns all of it
 MOST_FACTS = 200  # at most so many facts of a session are returned
 MOST_RECALLED = 20
-_PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns
 _SCOPES = 8  # the counts of so many scopes are cached
 _TITLES = 2_000  # so many titles of sessions without a summary are cached
 # All columns are named, because reading turns without naming columns would keep the whole table in memory,
@@ -125,12 +125,13 @@ class Sessions(Verb):
         day: str | None = None,
         start: int,
         size: int,
+        patience: float = CATCH_UP_SECONDS,
     ) -> Overview:
         """Return a page of all sessions, or only of those of one scope, host or local day.
 
-        While the store is busy, this does not wait for the latest turns, and sets `behind`.
+        While the store is busy, this waits `patience` seconds for the latest turns, and then sets `behind`.
         """
-        behind = await self._writer.catch_up(_PATIENCE)
+        behind = await self._writer.catch_up(patience)
         zone = LocalZone()
         totals = await self._totals(scope, zone)
         spans = totals.spans
@@ -148,8 +149,8 @@ class Sessions(Verb):
             behind=behind,
         )
 
-    async def since(self, when: str, scope: str | None, size: int) -> tuple[datetime, list[ListedSession]]:
-        """Return the time that `when` names in words or ISO 8601, and the sessions since then, latest first.
+    async def since(self, when: str, scope: str | None, size: int) -> tuple[datetime, Overview]:
+        """Return the time that `when` names in words or ISO 8601, and a page of the sessions since then.
 
         Raises:
             InputError: `when` names no time.
@@ -158,18 +159,17 @@ class Sessions(Verb):
         since = parse(SearchMemories, {"query": when, "since": when}).since
         start = cast(datetime, resolve("since", since, now, end=False))
         page = await self.overview(scope, start=0, size=size)
-        return start, [session for session in page.results if session.ended_at >= start]
+        results = [session for session in page.results if session.ended_at >= start]
+        return start, page.model_copy(update={"results": results})
 
-    async def last(self, scope: str) -> tuple[ListedSession, Digest, Turn] | None:
-        """Return the newest session of a scope, as listed and as a digest, and its last turn; or None."""
-        for session in (await self.overview(scope, start=0, size=1)).results:
-            where = conditions.both(
-                conditions.matching(scope=scope, session_id=session.session_id),
-                conditions.current(Turn, self._clock()),
-            )
-            turns = await self._store.newest(Turn, where, MOST_TURNS)
-            return (session, await asyncio.to_thread(digest, turns[::-1]), turns[0]) if turns else None
-        return None
+    async def digest(self, session: ListedSession) -> tuple[Digest, Turn] | None:
+        """Return the digest of a session and its last turn, or None if all of its turns are forgotten."""
+        where = conditions.both(
+            conditions.matching(scope=session.scope, session_id=session.session_id),
+            conditions.current(Turn, self._clock()),
+        )
+        turns = await self._store.newest(Turn, where, MOST_TURNS)
+        return (await asyncio.to_thread(digest, turns[::-1]), turns[0]) if turns else None
 
     async def _totals(self, scope: str | None, zone: LocalZone) -> _Totals:
         """Count the turns of a scope by session, day and host; cached for one table version and zone."""
