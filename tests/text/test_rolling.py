@@ -243,6 +243,10 @@ def told(*sides: str) -> tuple[str, list[str], list[str]]:
         ('# start.sh\necho "start"\nwhy does this script fail on alpine?', 'echo "start" why does this'),
         ("[Image #1] the button is misaligned on mobile", "The button is misaligned on mobile"),
         ("Hallo, kannst du die Tests reparieren?", "Kannst du die Tests reparieren?"),
+        ("No retries in the uploader, they hide errors.", "No retries in the uploader"),
+        ("No, the retries hide errors.", "The retries hide errors"),
+        ("Right sidebar overlaps the table.", "Right sidebar overlaps the table"),
+        ("Let's not deploy on Fridays.", "Let's not deploy on Fridays"),
     ],
 )
 def test_a_title_is_what_the_user_wrote_and_not_a_stack_frame_a_tag_or_a_greeting(prompt: str, expected: str):

@@ -19,13 +19,16 @@ _LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
 _EMPTY = tables.words("empty_prompt")
 _OPENER = re.compile(  # politeness before the subject of a prompt
-    r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|well|great|thanks(?:\ a\ lot)?|thank\ you|please|good|nice|perfect
-      |right|alright|and|also|but|then|now|next|yes|no|sure|cool|hallo|moin|guten\ (?:morgen|tag|abend)
-      |bitte|hola|bonjour|salut)\b(?:\ (?:there|again|claude))?[,!.:;]*\s+
+    r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|thanks(?:\ a\ lot)?|thank\ you|please|alright|and|also|but|then|now
+      |yes|hallo|moin|guten\ (?:morgen|tag|abend)|bitte|hola|bonjour|salut)\b(?:\ (?:there|again|claude))?
+      [,!.:;]*\s+
+    # without punctuation, these words belong to the sentence
+    |(?:well|great|good|nice|perfect|right|next|no|sure|cool)[,!.:;]+\s+
     |\[image[^\]]{0,20}\][,:]?\s*
     |(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ |now\ |maybe\ )*
     |i(?:\ would|'d)\ (?:like|love)\ (?:you\ )?to\ |i\ (?:want|need)\ (?:you\ )?to\ |help\ me\ (?:to\ )?
-    |let(?:'s|\ us)\ (?:now\ )?|we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
+    |let(?:'s|\ us)\ (?!not\ )(?:now\ )?
+    |we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
     """,
     re.IGNORECASE | re.VERBOSE,
 )
