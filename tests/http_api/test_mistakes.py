@@ -9,7 +9,12 @@ import pytest
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-SEARCH, FILE = "/v4/search", "/v3/documents/file"
+SEARCH, V5, FILE = "/v4/search", "/ns/jay/search", "/v3/documents/file"
+
+
+def filtered(predicate: bytes) -> bytes:
+    """A search of version 5 with a filter on the field `team`."""
+    return b'{"query": "owls", "filter": {"field": "team", ' + predicate + b"}}"
 
 
 @pytest.mark.parametrize(
@@ -17,7 +22,7 @@ SEARCH, FILE = "/v4/search", "/v3/documents/file"
     [
         (SEARCH, FORM, b'{"q": "owls"}', "Content-Type: application/json"),
         (SEARCH, "text/plain", b'{"q": "owls"}', "Content-Type: application/json"),
-        ("/ns/jay/search", FORM, b'{"query": "owls"}', "Content-Type: application/json"),
+        (V5, FORM, b'{"query": "owls"}', "Content-Type: application/json"),
         ("/api/v1/search", FORM, b'{"query": "owls"}', "Content-Type: application/json"),
         (SEARCH, JSON, b'{"q": "owls",}', "the body: must be JSON ("),
         (SEARCH, JSON, b'{"q": "owls",}', "at character 13"),
@@ -28,7 +33,21 @@ SEARCH, FILE = "/v4/search", "/v3/documents/file"
         (SEARCH, JSON, b"{}", "q: is missing; give it"),
         ("/v4/memories", JSON, b'{"memories": []}', "memories: must have 1 or more items"),
         ("/v4/memories", JSON, b'{"memories": [{"content": "' + b"x" * 10_001 + b'"}]}', "10,001 characters"),
-        ("/ns/jay/search", JSON, b'{"query": "owls", "limits": 1}', "limits: is not a field here"),
+        (V5, JSON, b'{"query": "owls", "limits": 1}', "limits: is not a field here"),
+        (V5, JSON, b'{"query": "owls", "filter": {"AND": []}}', "filter: must have the field 'operator'"),
+        (
+            V5,
+            JSON,
+            filtered(b'"operator": "is", "value": 1'),
+            "'is' as 'operator', which must be one of 'eq',",
+        ),
+        (V5, JSON, filtered(b'"operator": "eq", "value": ["a"]'), "value: must be a text, a number, or true"),
+        (
+            V5,
+            JSON,
+            b'{"query": "owls", "filter": {"field": "a b", "operator": "gt", "value": 1}}',
+            "must match",
+        ),
         ("/api/v1/memories", JSON, b'{"content": "owls", "tags": ["a,b"]}', "letters (A to Z), digits"),
         (FILE, "multipart/form-data", b"owls", "has no boundary"),
         ("/api/v1/search?scope=a+b", JSON, b'{"query": "owls"}', "scope = 'a b' must be"),
@@ -41,6 +60,7 @@ async def test_a_mistake_is_told_in_plain_words(
 ):
     answer = await http.post(path, content=body, headers={"Content-Type": kind})
     assert 400 <= answer.status_code < 500 and words in told(answer.json())
+    assert "function-" not in told(answer.json())  # the name of a validator
 
 
 async def test_a_name_in_place_of_a_file_is_told(http: httpx2.AsyncClient):

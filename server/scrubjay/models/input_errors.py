@@ -33,6 +33,9 @@ _RULES = {
     "less_than_equal": "must be at most {le:,}",
     "literal_error": "must be {expected}",
     "string_too_short": "is empty; give some text",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
+    "union_tag_not_found": "must have the field {discriminator}",
+    "union_tag_invalid": "has {tag!r} as {discriminator}, which must be one of {expected_tags}",
 }
 _LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to quote
 

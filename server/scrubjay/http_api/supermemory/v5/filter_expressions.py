@@ -32,6 +32,13 @@ Value = Annotated[str, Field(max_length=LONGEST_VALUE, pattern=r"^[^\x00]*$")]
 CaseSensitive = Annotated[Flag, Field(alias="caseSensitive")]
 
 
+def _scalar(value: Any) -> Any:
+    """Refuse a list, an object or null with one sentence; a union writes one for each of its types."""
+    if not isinstance(value, str | int | float):
+        raise ValueError("must be a text, a number, or true or false")
+    return value
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +49,7 @@ class _Predicate(_Part):
 
 class Equality(_Predicate):
     operator: Literal["eq", "neq"]
-    value: Flag | Count | Real | Value
+    value: Annotated[Flag | Count | Real | Value, BeforeValidator(_scalar)]
     case_sensitive: CaseSensitive = True
 
 
