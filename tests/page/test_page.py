@@ -234,6 +234,21 @@ async def test_sessions_are_listed_latest_first_with_title_host_and_days(engine:
     assert names == {"dir_b__1": "b", SCOPE: "demo"}
 
 
+async def test_a_session_without_a_subject_has_its_first_words_as_its_title(engine: Engine, browser: Browser):
+    core = await engine.core()
+    for session, user, answer in (
+        ("sum", "What is 2 + 2 * 10?", "22"),
+        ("it", "yes, please continue with it", "It is done."),
+        ("long", "x" * 3_000, "y" * 100),
+    ):
+        await turn(core, session, user=user, assistant=answer)
+    listed = (await browser.call("sessions"))["results"]
+    titles = {session["session_id"]: session["title"] for session in listed}
+    assert titles["sum"] == "What is 2 + 2 * 10?"
+    assert titles["it"] == "yes, please continue with it"
+    assert titles["long"].startswith("xxx") and len(titles["long"]) < 100
+
+
 async def test_a_session_is_read_in_pages_and_around_a_turn(engine: Engine, browser: Browser):
     core = await engine.core()
     for number in range(12):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrubjay.text import tables
-from scrubjay.text.sentences import Sentence, clip, flat, sentences
+from scrubjay.text.sentences import Sentence, clip, flat, sentences, shorten
 from scrubjay.text.terms import content_words
 
 TITLE_LIMIT = 120  # characters of a title; a longer sentence is chosen only if there is no shorter one
@@ -162,5 +162,5 @@ def cut_to_gist(sentence: str) -> str:
         return sentence.rstrip(".:;,\u3002")
     start = " ".join(words[:GIST_WORDS])
     ends = [at for mark in (": ", "; ", " - ", ", ") if (at := start.find(mark, _LEAST_CLAUSE)) > 0]
-    short = clip(start[: ends[0]] if ends else start, GIST_LIMIT - 1)
+    short = shorten(start[: ends[0]] if ends else start, GIST_LIMIT - 1)
     return short if ends or short.endswith("\u2026") else f"{short}\u2026"

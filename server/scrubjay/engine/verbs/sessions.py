@@ -24,7 +24,7 @@ from scrubjay.store import conditions
 from scrubjay.store.counts import SessionSpan, read_turn_times
 from scrubjay.store.sessions import Key
 from scrubjay.text.dates import LocalZone
-from scrubjay.text.titles import title
+from scrubjay.text.titles import opening, title
 
 LONGEST_TEXT = 20_000  # characters; a longer side of a turn is cut, and `Lists.detail` returns all of it
 MOST_FACTS = 200  # at most so many facts of a session are returned
@@ -304,7 +304,12 @@ class Sessions(Verb):
 
 
 def _titles(sessions: Sequence[Sequence[Turn]]) -> list[str]:
-    return [title([exchange_of(turn) for turn in turns]) for turns in sessions]
+    """Return a title of each session; without a subject, as in "what is 2 + 2?", its first words."""
+    exchanges = [[exchange_of(turn) for turn in turns] for turns in sessions]
+    return [
+        title(each) or next(filter(None, (opening(f"{user}\n{answer}") for user, answer, _ in each)), "")
+        for each in exchanges
+    ]
 
 
 def _listed(span: SessionSpan, session_title: str, summary: str) -> ListedSession:

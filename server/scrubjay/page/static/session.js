@@ -45,7 +45,7 @@ export async function show(container, route, signal) {
   const showOutline = () => (fill(head, points(outline.points, scope, session_id)), fill(side, aside(view, outline.files, given)));
   showOutline();
   fill(container,
-    h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without text"),
+    h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without words"),
       h("p.faint", project(scope), " · ", view.turns[0] ? date(view.turns[0].started_at) : "", " · ", plural(view.total, "turn"), " · ", h("code", session_id))),
     button("Copy as Markdown", () => attempt(async () => copy(await asMarkdown(view, outline.points, signal))))),
     head, h("div.split", h("div", earlier, turns, later), side),

@@ -112,7 +112,7 @@ function row(each, fresh) {
   const open = line("Open");
   return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id], { in: currentScope() }), id: `session ${id}` },
     h("span.when", time(each.ended_at)),
-    h("span.what", h("b", { dir: "auto" }, each.title || "A session without text"), outcome ? h("span", { dir: "auto" }, inline(outcome)) : null,
+    h("span.what", h("b", { dir: "auto" }, each.title || "A session without words"), outcome ? h("span", { dir: "auto" }, inline(outcome)) : null,
       open ? h("span.faint", { dir: "auto" }, h("b", "Left open: "), inline(open.replace(/^open: /i, ""))) : null),
     h("span.meta", tag(each.host), h("span.count", plural(each.turns, "turn"))));
 }
