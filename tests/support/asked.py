@@ -48,6 +48,7 @@ _OF = {
     "array": ("minItems", "maxItems", "uniqueItems"),
     "object": ("minProperties", "maxProperties"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "none": ("ge", "le", "gt", "lt"),  # pydantic's names of bounds, which no client knows
 }
 
 

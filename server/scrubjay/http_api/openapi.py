@@ -30,6 +30,7 @@ FAMILIES = {
     NAMESPACES: "Documents, memories and search by namespace: Python client 5.",
     HEBB_MIND: "Turns and facts in partitions, with weights and windows.",
 }
+_BOUNDS = {"ge": "minimum", "le": "maximum"}  # pydantic's names, if a field has a validator of its own
 _METHODS = frozenset({"get", "put", "post", "delete", "patch"})
 _COMMON_RESPONSES = {
     "401": "A key is needed, or the one that was sent opens nothing.",
@@ -85,7 +86,16 @@ def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
     for path, item in document["paths"].items():
         for method in _METHODS & item.keys():
             _complete_operation(item[method], path, schemas)
-    return document
+    return _with_bounds(document)  # type: ignore[no-any-return]
+
+
+def _with_bounds(part: Any) -> Any:
+    """Return a part of the document with bounds that JSON Schema knows."""
+    if isinstance(part, list):
+        return [_with_bounds(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {_BOUNDS.get(key, key): _with_bounds(value) for key, value in part.items()}
 
 
 def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:

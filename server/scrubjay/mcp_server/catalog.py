@@ -180,8 +180,8 @@ def _arguments(offer: Offer) -> dict[str, Any]:
 # Every session pays for each word of a schema. So bounds are left out: the server checks them, and its error
 # says what to do.
 _OMITTED_KEYS = frozenset(
-    "additionalProperties default format maxItems maxLength maxProperties maximum minItems minLength minimum "
-    "pattern".split()
+    "additionalProperties default format ge le maxItems maxLength maxProperties maximum minItems minLength "
+    "minimum pattern".split()
 )
 
 
