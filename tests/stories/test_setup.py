@@ -103,7 +103,7 @@ def test_six_assistants_are_connected_tested_and_disconnected(six, monkeypatch):
     planned = hosts(six.gets("setup", "--dry-run", "--json"))
     assert set(SIX) <= set(planned) and files(six) == before
     refused = six.types("setup")
-    assert refused.returncode == 1 and "Nothing was written: add --yes" in refused.stdout
+    assert refused.returncode == 1 and "Nothing was written; --yes" in refused.stdout
     assert files(six) == before
 
     done = six.types("setup", "--yes", "--json", "--only", ",".join(SIX))
@@ -134,6 +134,14 @@ def test_one_assistant_can_be_connected_alone_and_a_failure_of_one_stops_no_othe
     changed = {name for name, content in files(six).items() if before.get(name) != content}
     assert changed == {".codex/config.toml", ".codex/hooks.json"}
     assert "Did you mean cursor?" in six.refused("setup", "--only", "curser")
+
+
+def test_an_assistant_that_was_never_started_is_not_called_connected(six):
+    assert "not connected" in six.gets("setup", "--yes", "--only", "cline")
+    (six.folder / ".cline").mkdir()
+    first = six.gets("setup", "--yes", "--only", "cline")
+    assert "cline_mcp_settings.json" in first and "captured" not in first, "Cline has no capture"
+    assert "connected already" in six.gets("setup", "--yes", "--only", "cline")
 
 
 def test_on_a_terminal_setup_asks_once(six):

@@ -187,6 +187,8 @@ def _plan_lines(step: Step, *, remove: bool) -> Iterator[str]:
             yield host.lacks
         if step.plugins:
             yield f"already, by its plugin {' and '.join(plugin.name for plugin in step.plugins)}"
+        elif not step.drafts:
+            yield "not connected: none of its folders exists yet; start it once, then repeat this"
         elif not step.files:
             yield "connected already"
         elif host.click:
@@ -308,7 +310,7 @@ def _final_lines(
     if options.dry_run:
         yield "Nothing was written (--dry-run)."
     elif pending and not completed and not any(step.trouble for step in pending):
-        yield "Nothing was written: add --yes, or answer the question on a terminal."
+        yield "Nothing was written; --yes writes without a question."
     elif options.remove:
         count = plural(len(completed), "assistant")
         yield f"Scrubjay was removed from {count}. Its memories stay in its home."
@@ -318,7 +320,7 @@ def _final_lines(
                 yield f"{step.host.title} needs a step from you: {step.host.click}"
         if f"{os.sep}archive-v" in sys.prefix:  # uv's temporary folder for `uvx`
             yield "This installation is temporary: `uv tool install scrubjay`, then set up again."
+        if any(step.host.capture for step in completed):
+            yield "New sessions are captured from now on; `scrubjay doctor` shows what was received."
         if completed:
-            yield "New sessions are captured from now on; `scrubjay setup --remove` undoes all of it."
-            yield "`scrubjay doctor` shows what was received from each."
-            yield "`scrubjay import --from all` imports their earlier sessions."
+            yield "`scrubjay import --from all` reads earlier sessions; `scrubjay setup --remove` undoes all."
