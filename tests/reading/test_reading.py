@@ -317,6 +317,11 @@ def page_text(body: str) -> str:
         ("<div role=heading aria-level=3>Ports</div><div role=list><span role=listitem>one</span></div><div role=row><span role=cell>A</span><span role=cell>B</span></div>", "### Ports|- one|A\n\nB", ""),
         ("<svg><path d='M0 0'/><text><tspan>Kestrel</tspan><tspan>queue</tspan></text><foreignObject><div>Heron</div></foreignObject></svg><svg><title>icon</title></svg>", "Kestrel queue, Heron", "icon"),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>import os\nimport re</pre></table>", "```\nimport os\nimport re\n```", "1"),
+        ("<pre><code><div class=line><div>if a:</div></div><div class=line><div>    b()</div></div></code></pre>", "```\nif a:\n    b()\n```", ""),
+        ("<pre><table><tr><td class=rouge-gutter><pre>1</pre><td><pre># a comment\nputs 2\n</pre></table></pre>", "```\n# a comment\nputs 2\n```", ""),
+        ("<pre><span class=ln>1</span>import os\n<span class=ln>2</span>import re</pre>", "```\nimport os\nimport re\n```", ""),
+        ("<details><summary>More</summary><div style='display:none;height:0px'>Use the flag.</div></details>", "More\n\nUse the flag.", ""),
+        ("<h2>Keys<span class=mw-editsection>[<a>edit</a>]</span></h2><h3>Pool<a class=headerlink href=#p>¶</a></h3>", "## Keys\n\n### Pool", "edit|¶"),
         ("<input type=radio><label>Python</label><label>Rust</label> <label>Port<input value=80></label>", "Python Rust Port 80", ""),
         (f"<h1>Fleet</h1><article>A guest says: {LONG}</article><div>{LONG} The port is 8443. {LONG}</div>", "# Fleet|A guest says|8443", ""),
         (f"<nav>Home</nav><header><h1>Release 4</h1>Sign in</header><main><h2>Ports</h2>{LONG}</main>", "# Release 4\n\n## Ports", "Home|Sign in"),
@@ -357,6 +362,10 @@ def test_a_page_is_read_as_a_person_sees_it(body: str, seen: str, unseen: str) -
         (
             "<thead><tr><th rowspan=2>Host<th>Port</thead><tbody><tr><td rowspan=9>lark<td>80<tr><td>81</tbody><tbody><tr><td>owl<td>90",
             ["| Host | Port |", "| lark | 80 |", "| lark | 81 |", "| owl | 90 |"],
+        ),
+        (
+            "<tr><th>Owner<td>Team Blue<tr><th>Port<td>8443",
+            ["|  |  |", "| Owner | Team Blue |", "| Port | 8443 |"],
         ),
         ("<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2", ["| x | x | 1 |", "| x | x | 2 |"]),
     ],

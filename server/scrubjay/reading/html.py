@@ -18,8 +18,13 @@ _OTHER_BLOCKS = (
 ).split()
 _NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span stands for
 _NAME_OF_ROLE |= dict.fromkeys("row cell gridcell columnheader rowheader paragraph".split(), "div")
-# Classes of the numbers of lines next to source code.
-_LINE_NUMBERS = "linenos linenodiv lineno lnt rouge-gutter line-numbers-rows".split()
+# Classes of what generators of pages add to the text: numbers of lines, and links at headings.
+_ADDED = (
+    "linenos linenodiv lineno lnt ln linenr rouge-gutter line-numbers-rows line-numbers-wrapper "
+    "headerlink anchor-link hash-link mw-editsection"
+).split()
+_CODE_LINES = ["div", "p", "li", "tr", "pre"]  # elements that hold a line of source code in a <pre>
+_CODE_BLOCKS = [*_CODE_LINES, "ol", "ul", "table", "tbody", "td"]
 _PAGE_MARKS = ("srcdoc", "shadowrootmode", "shadowroot")  # attributes of frames and templates with a page
 _DEEPEST = 5  # levels of pages within pages
 _NOT_CONTENT = "noscript svg iframe object nav".split()
@@ -102,11 +107,12 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     _write_readings(soup)
     _write_drawings(soup)
     _apply_roles(soup)
-    for tag in [*soup(_INVISIBLE), *soup(class_=_LINE_NUMBERS)]:
+    for tag in [*soup(_INVISIBLE), *soup(class_=_ADDED)]:
         tag.decompose()
     if not whole:
         _remove_surroundings(soup)
     _write_fields(soup)
+    _write_code(soup)
     for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for long blanks
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
@@ -215,6 +221,14 @@ def _write_fields(soup: BeautifulSoup) -> None:
             field.insert_before(" ")
 
 
+def _write_code(soup: BeautifulSoup) -> None:
+    """End each line of source code, where elements stand for lines, by a line break."""
+    for tag in (tag for code in soup("pre") for tag in reversed(code(_CODE_BLOCKS))):
+        if tag.name in _CODE_LINES and not tag.get_text().endswith("\n"):
+            tag.append("\n")
+        tag.name = "span"
+
+
 def _is_surrounding(tag: Tag) -> bool:
     if tag.name == "button":
         names = f"{_names(tag)} {_names(tag.parent) if tag.parent else ''}"
@@ -259,8 +273,9 @@ def _visible_value(field: Tag) -> str:
 
 def _can_open(tag: Tag) -> bool:
     """Return True if a button or a search in the page can show this hidden part."""
-    has_opened_name = _OPENED_NAMES.search(_names(tag)) is not None
-    return has_opened_name or tag.get("role") == "tabpanel" or tag.get("hidden") == "until-found"
+    if tag.get("role") == "tabpanel" or tag.get("hidden") == "until-found":
+        return True
+    return _OPENED_NAMES.search(_names(tag)) is not None or tag.find_parent("details") is not None
 
 
 def _content_parts(soup: BeautifulSoup) -> list[Tag]:

@@ -30,6 +30,8 @@ def lay_out_tables(content: Tag) -> None:
         header_count = _count_header_rows(table, rows)
         if header_count > 1 and cells_left > 0:
             grid = [_joined_header(grid[:header_count]), *grid[header_count:]]
+        elif not header_count and all(row and row[0].name == "th" != row[-1].name for row in rows):
+            grid.insert(0, [_FACTORY.new_tag("th") for _ in grid[0]])  # the headers are the first column
         if table.find_parent(["td", "th"]) is not None:
             table.replace_with(_as_text(grid, has_header=header_count > 0))
         else:
