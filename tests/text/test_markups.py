@@ -63,3 +63,18 @@ def test_texts_in_other_markups_are_titled_and_cut_at_their_headings(
     assert (found.kind, found.title, found.text) == ("text", "Owls", text)
     assert [" > ".join(piece.headings) for piece in cut_document(text, "text", name, {})] == trails
     assert read(text.replace("\n", "\r\n").encode(), name).title == "Owls"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.tex", "\\section{Ports of \\texttt{owls} \\label{sec:p}}\ntext", "Ports of owls"),
+        ("a.tex", "\\section{The \\emph{x \\textbf{y}} of owls}\ntext", "The \\emph{x y} of owls"),
+        ("a.org", "* TODO [#A] Feed the owls :ops:\ntext", "Feed the owls"),
+        ("a.md", "## Ports {#ports}\ntext", "Ports"),
+    ],
+)
+def test_a_heading_has_its_words_without_marks_for_programs(name: str, text: str, words: str) -> None:
+    assert [piece.headings for piece in cut_document(text, read(text.encode(), name).kind, name, {})] == [
+        (words,)
+    ]

@@ -19,6 +19,7 @@ _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})
 _HTML_TITLE = re.compile(r"<h1\b[^<>]{0,200}>(.{0,300}?)</h1>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_HEADING_ID = re.compile(r"[ \t]\{#[\w.:-]{1,100}\}\Z")  # names the heading for links: ## Ports {#ports}
 _TITLE_IN = 100_000  # characters at the start of a note in which its title is searched
 
 
@@ -112,8 +113,8 @@ def _may_be_underlined(lines: list[str], number: int) -> bool:
 
 
 def _atx_title(rest: str) -> str:
-    """Return an ATX heading's words without its closing marks: `C #` is C, `C#` is C#."""
-    rest = rest.strip()
+    """Return an ATX heading's words without its closing marks and its id: `C #` is C, `C#` is C#."""
+    rest = _HEADING_ID.sub("", rest.strip()).strip()
     bare = rest.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else rest
 

@@ -3,16 +3,18 @@
 import re
 from collections.abc import Iterator, Sequence
 
+# the words in the braces of a LaTeX command, with commands among them
+_BRACED = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})++"
 # By markup: a heading (its mark and its words), the beginning of literal text, and the end of this text.
 _LINES = {
     "asciidoc": (r"(={1,6})[ \t]+(\S.*)", r"(-{4,}|\.{4,}|`{3,}).*", r"{}"),
     "org": (
-        r"(\*{1,8})[ \t]+(?:(?:TODO|NEXT|DONE)[ \t]+)?(\S.*?)(?:[ \t]+:[\w@:]+:)?",
+        r"(\*{1,8})[ \t]+(?:(?:TODO|NEXT|DONE)[ \t]+)?(?:\[#\w\][ \t]+)?(\S.*?)(?:[ \t]+:[\w@:]+:)?",
         r"[ \t]*#\+begin_(\w+).*",
         r"[ \t]*#\+end_{}.*",
     ),
     "latex": (
-        r"[ \t]*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?\{(.+?)\}.*",
+        r"[ \t]*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?" rf"\{{({_BRACED})\}}.*",
         r"[ \t]*\\begin\{(verbatim|lstlisting|minted)\}.*",
         r".*\\end{{{}}}.*",
     ),
@@ -29,9 +31,11 @@ _RULES = {
 }
 _TITLES = {
     "org": re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE),
-    "latex": re.compile(r"^[ \t]*\\title\{(.+?)\}", re.MULTILINE),
+    "latex": re.compile(rf"^[ \t]*\\title\{{({_BRACED})\}}", re.MULTILINE),
 }
 _LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
+_LABEL = re.compile(r"\s*\\label\{[^{}]*\}")
+_COMMAND = re.compile(r"\\[a-z]+\{([^{}]*)\}")
 # A line of one sign below, or above and below, the words of a heading of reStructuredText.
 _ADORNMENT = re.compile(r"([=~^-])\1+|([!-/:-@\[-`{-~])\2{2,}")
 
@@ -53,7 +57,7 @@ def blocks(lines: Sequence[str], markup: str) -> Iterator[BlockOfLines]:
             closing = re.compile(end.format(re.escape(opening[1])), re.IGNORECASE)
         elif found := heading.fullmatch(line):
             level = _LATEX_LEVELS.get(found[1]) or len(found[1])
-            yield number, number + 1, "heading", level, found[2].strip()
+            yield number, number + 1, "heading", level, _words(found[2], markup)
             continue
         yield number, number + 1, "text", 0, ""
 
@@ -61,7 +65,12 @@ def blocks(lines: Sequence[str], markup: str) -> Iterator[BlockOfLines]:
 def stated_title(text: str, markup: str) -> str | None:
     """Return the title that a text states in a line of its own kind."""
     found = _TITLES[markup].search(text) if markup in _TITLES else None
-    return found[1].strip() if found else None
+    return _words(found[1], markup) if found else None
+
+
+def _words(heading: str, markup: str) -> str:
+    """Return the words of a heading without the commands of LaTeX."""
+    return (_COMMAND.sub(r"\1", _LABEL.sub("", heading)) if markup == "latex" else heading).strip()
 
 
 def _adorned(lines: Sequence[str]) -> Iterator[BlockOfLines]:
