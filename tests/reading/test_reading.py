@@ -322,6 +322,7 @@ def page_text(body: str) -> str:
         ("<pre><span class=ln>1</span>import os\n<span class=ln>2</span>import re</pre>", "```\nimport os\nimport re\n```", ""),
         ("<details><summary>More</summary><div style='display:none;height:0px'>Use the flag.</div></details>", "More\n\nUse the flag.", ""),
         ("<h2>Keys<span class=mw-editsection>[<a>edit</a>]</span></h2><h3>Pool<a class=headerlink href=#p>¶</a></h3>", "## Keys\n\n### Pool", "edit|¶"),
+        ("<h1>Loads</h1><p># of retries</p>", "\\# of retries", "\n# of"),
         ("<input type=radio><label>Python</label><label>Rust</label> <label>Port<input value=80></label>", "Python Rust Port 80", ""),
         (f"<h1>Fleet</h1><article>A guest says: {LONG}</article><div>{LONG} The port is 8443. {LONG}</div>", "# Fleet|A guest says|8443", ""),
         (f"<nav>Home</nav><header><h1>Release 4</h1>Sign in</header><main><h2>Ports</h2>{LONG}</main>", "# Release 4\n\n## Ports", "Home|Sign in"),
@@ -841,7 +842,7 @@ def test_cells_of_a_workbook_are_read_as_displayed() -> None:
     file = io.BytesIO()
     book = made.xlsxwriter.Workbook(file)
     sheet = book.add_worksheet("Shares")
-    sheet.write_row(0, 0, ["name", "share", "time", "sum", "error"])
+    sheet.write_row(0, 0, ["name", "share", "time", "sum", "error", 0.1 + 0.2])
     sheet.write_string(1, 0, "tern")
     sheet.write_number(1, 1, 0.125, book.add_format({"num_format": "0.0%"}))
     sheet.write_number(1, 2, 30 / 24 + 5 / 1440, book.add_format({"num_format": "[h]:mm"}))
@@ -853,7 +854,7 @@ def test_cells_of_a_workbook_are_read_as_displayed() -> None:
     sheet.insert_textbox(4, 0, "Drawn here")
     book.close()
     assert read(file.getvalue(), "a.xlsx").text == (
-        "# Shares\n\n| name | share | time | sum | error |\n|---|---|---|---|---|\n"
-        "| tern (comment: Ask the stork) | 12.5% | 30:05 | =B2*2 | #DIV/0! |\n| both | both | | | |\n"
-        "| (comment: Ask the crane) | | | | |\n\nDrawn here"
+        "# Shares\n\n| name | share | time | sum | error | 0.3 |\n|---|---|---|---|---|---|\n"
+        "| tern (comment: Ask the stork) | 12.5% | 30:05 | =B2*2 | #DIV/0! | |\n| both | both | | | | |\n"
+        "| (comment: Ask the crane) | | | | | |\n\nDrawn here"
     )

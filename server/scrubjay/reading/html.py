@@ -59,6 +59,7 @@ _FORMULAS = {  # how to write MathML, by element and number of its parts
 _BETWEEN = {"mtable": "; ", "mtr": ", "}  # separates the rows and the cells of a matrix
 _BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # parts of a formula that need no brackets
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
+_SIGN = re.compile(r"\A(\s*)(#{1,6}\s)")  # at the beginning of a paragraph, it would make a heading
 _METAS = {
     "author": ("author", "article:author"),
     "date": ("date", "article:published_time", "dcterms.date"),
@@ -88,6 +89,9 @@ class _Converter(MarkdownConverter):
         return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]
 
     convert_th = convert_td  # both write the text and a bar
+
+    def escape(self, text: str, parent_tags: set[str]) -> str:
+        return _SIGN.sub(r"\1\\\2", str(super().escape(text, parent_tags)))  # type: ignore[misc]
 
 
 def convert_html(html: str, *, whole: bool = False) -> Conversion:

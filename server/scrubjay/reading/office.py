@@ -244,8 +244,8 @@ def _rows(
 
 def _text(value: object) -> str:
     """Write a value as people type it: 3.0 as 3, a date without midnight, 30 hours as 30:00."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else f"{value:.15g}"
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
