@@ -33,9 +33,9 @@ CONTRADICTING = [
 ]
 
 
-async def noted(core: Core, content: str, at: datetime) -> str:
+async def noted(core: Core, content: str, at: datetime, *tags: str) -> str:
     """Add a fact at a given time; return its id."""
-    request = requests.parse(requests.AddMemory, {"content": content})
+    request = requests.parse(requests.AddMemory, {"content": content, "tags": tags})
     return (await core.write(envelope("memory", request, scope=SCOPE, source="test", at=at))).id
 
 
@@ -133,6 +133,26 @@ async def test_a_later_fact_about_another_thing_does_not_amend_the_one_that_the_
     await embedded(shipped)
     first = (await search(shipped, query)).results[0]
     assert (first.memory, first.amended_by) == (facts[0], None)
+
+
+TAGGED = [
+    (("The cache TTL is 60 seconds.", "cache", "perf"), ("The cache TTL is 90 seconds.",), "What is the cache TTL?", 1),
+    (("Billing runs on Postgres 14.", "billing"), ("Billing runs on Postgres 16 now.", "ops"),
+     "Which Postgres does billing use?", 1),
+    (("The database port is 5433.", "staging", "database"), ("The database port is 5432.", "production"),
+     "What is the staging database port?", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("earlier", "later", "query", "first"), TAGGED)
+async def test_a_tag_sets_an_earlier_fact_apart_only_if_the_later_one_does_not_have_its_words(
+    shipped: Core, now: datetime, earlier: tuple[str, ...], later: tuple[str, ...], query: str, first: int
+):
+    await noted(shipped, earlier[0], now - timedelta(days=9), *earlier[1:])
+    await noted(shipped, later[0], now - timedelta(days=2), *later[1:])
+    await embedded(shipped)
+    found = (await search(shipped, query)).results[0]
+    assert (found.memory, found.amended_by) == ((earlier, later)[first][0], None)
 
 
 CHANGED = [  # the later fact has few of the earlier one's words

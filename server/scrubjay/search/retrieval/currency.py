@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.search.retrieval.candidates import Candidates, labels
 from scrubjay.search.retrieval.ranking import DAY, Floats, Ints, fill_unknown
 from scrubjay.search.retrieval.weights import AMENDS, READS
 from scrubjay.search.retrieval.words import weighed
@@ -114,7 +114,7 @@ def pairs(
     likely = []
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     # `near_pairs` leaves out four of five pairs, whose texts need no comparison.
-    for older, newer, kind, evidence in near_pairs(candidates, total, top, vectors, LIKELY):
+    for older, newer, kind, evidence in near_pairs(candidates, total, top, vectors, LIKELY, asked):
         weights, cosine = AMENDS[kind], evidence["cosine"]
         values = evidence | compare(parsed(older), parsed(newer), cosine)
         if kind == MIXED and not values["change"]:  # a turn often asks about a fact or repeats it
@@ -190,11 +190,12 @@ def near_pairs(
     top: Sequence[int],
     vectors: Vectors,
     least: Mapping[str, float] | None = None,
+    asked: Collection[str] = (),
 ) -> Iterator[tuple[int, int, str, dict[str, float]]]:
     """Yield (earlier, later, kind, evidence) for pairs of facts and turns close in meaning, oldest first.
 
     The evidence comes from the question, the dates and the vectors. Pairs are left out if no texts could
-    raise their log odds to the `least` of their kind.
+    raise their log odds to the `least` of their kind. `asked` are the words of the question.
     """
     ids, signals = candidates.ids, candidates.signals
     srcs = {at: candidates.src(at) for at, record_id in enumerate(ids) if record_id in vectors}
@@ -207,7 +208,10 @@ def near_pairs(
     old, new = np.array(dated_pairs).T
     cosine = _cosines(first, members, [vectors[ids[at]] for at in members], old, new)
     # The question itself quotes or names the earlier record.
-    is_asked_for = signals.quoted[old] | (signals.named[old] > signals.named[new])
+    is_named = signals.named[old] > signals.named[new]
+    for at in np.flatnonzero(is_named).tolist():
+        is_named[at] = not _has_labels(candidates, int(old[at]), int(new[at]), asked)
+    is_asked_for = signals.quoted[old] | is_named
     is_near = cosine >= np.where(np.isin(new, first), FAR, NEAR)
     old, new, cosine = (each[is_near & ~is_asked_for] for each in (old, new, cosine))
     src_pairs = [
@@ -221,6 +225,16 @@ def near_pairs(
     for at in np.flatnonzero(likely).tolist():
         evidence = {name: float(column[at]) for name, column in values.items()}
         yield int(old[at]), int(new[at]), str(kinds[at]), evidence
+
+
+def _has_labels(candidates: Candidates, older: int, newer: int, asked: Collection[str]) -> bool:
+    """Return True if a later record has the tags of the earlier one that the question names, in its text.
+
+    Then the tag `cache` of "The cache TTL is 60 seconds" does not set it apart from a later, untagged fact.
+    """
+    tags = Compared.of(labels(candidates.passages[older])).weights.keys() & asked
+    passage = candidates.passages[newer]
+    return bool(tags) and passage is not None and tags <= Compared.of(passage.text).weights.keys()
 
 
 def _pairs_in_time(
