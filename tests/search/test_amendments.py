@@ -26,7 +26,9 @@ ELSE = ("The demo is on 5 May.", "Lunch is at noon.", "The team meets on Mondays
 AMENDED = [
     (*OWNERS, "who owns the search service?"),
     (*RETENTION, "how long is the log retention in production?"),
-]
+    ("Passwords must have at least 8 characters.", "Passwords need 12 characters at minimum.",
+     "how long must a password be?"),
+]  # fmt: skip
 CONTRADICTING = [
     ("Atlas uses npm.", "Atlas never uses npm.", "does Atlas use npm?"),
     ("We deploy on Fridays.", "We do not deploy on Fridays.", "do we deploy on Fridays?"),
@@ -122,6 +124,8 @@ SIBLINGS = [  # facts that say the same of several things
       "The production database listens on port 5432."), "port of the dev database"),
     (("The endpoint /users returns 20 items per page.", "The endpoint /orders returns 50 items per page.",
       "The endpoint /invoices returns 10 items per page."), "how many items per page does /users return?"),
+    (("The production cluster runs Kubernetes 1.26.", "Staging was upgraded to Kubernetes 1.29."),
+     "Which Kubernetes version does production run?"),
 ]  # fmt: skip
 
 

@@ -93,6 +93,18 @@ def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
     return any(_is_same_matter(_pair(*order), cosine) for order in (both, both[::-1]))
 
 
+def are_about_other_parts(one: str, other: str) -> bool:
+    """Return True if two facts name different parts of a system that exclude each other.
+
+    >>> are_about_other_parts("Production runs Kubernetes 1.26.", "Staging was upgraded to Kubernetes 1.29.")
+    True
+    """
+    first, second = (
+        {stem: PARTS[stem] for stem in statement(text).stems & PARTS.keys()} for text in (one, other)
+    )
+    return first.keys().isdisjoint(second) and not set(first.values()).isdisjoint(second.values())
+
+
 def disagreements(texts: Sequence[str]) -> Iterator[tuple[int, int, Verdict]]:
     """Yield the pairs of facts that contradict each other or give two values, judged by their words alone.
 
@@ -179,8 +191,8 @@ def _has_digit(word: Word) -> bool:
     return any(map(str.isdigit, word.stem))
 
 
-def _parts(differences: Iterable[Word]) -> frozenset[str]:
-    return PARTS & {word.stem for word in differences}
+def _parts(differences: Iterable[Word]) -> set[str]:
+    return PARTS.keys() & {word.stem for word in differences}
 
 
 def _is_moved(pair: _Pair) -> bool:

@@ -81,7 +81,7 @@ _EXTENTS = {
 # Verbs and nouns with little meaning of their own, by stem.
 LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
 LIMITS = frozenset("only except unless".split())
-PARTS = tables.words("parts")
+PARTS = tables.first_of_line("parts")
 # Verbs whose subject is the value of a fact: the owner may change, but another owned thing makes another
 # fact.
 HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())

@@ -20,7 +20,7 @@ from scrubjay.search.retrieval.weights import AMENDS, READS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
 from scrubjay.text import tables
-from scrubjay.text.likeness import is_same_matter
+from scrubjay.text.likeness import are_about_other_parts, is_same_matter
 from scrubjay.text.statements import Statement, statement
 from scrubjay.text.terms import compared_words
 
@@ -124,7 +124,10 @@ def pairs(
             continue
         if any(number in parsed(older).weights and number not in parsed(newer).weights for number in numbers):
             continue
-        if kind == "memory" and _names_only_the_earlier(asked, parsed(older), parsed(newer)):
+        if kind == "memory" and (
+            are_about_other_parts(parsed(older).text, parsed(newer).text)
+            or _names_only_the_earlier(asked, parsed(older), parsed(newer))
+        ):
             continue
         matter = kind == "memory" and is_same_matter(parsed(older).text, parsed(newer).text, cosine)
         odds += weights["matter"] * matter
