@@ -310,6 +310,8 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("what did we do Tuesday?", "2026-03-03"),
         ("what did we do on Tue?", "2026-03-03"),
         ("what did we do up to Tuesday", "before 2026-03-04"),
+        ("what did we do as of Tuesday", "before 2026-03-04"),
+        ("what did we do as of February?", "before 2026-03-01"),
         ("what did we do last week Wednesday", "2026-02-25"),
         ("what did we do on 17.2.?", "2026-02-17"),
         ("what did we do on 3.2.2026?", "2026-02-03"),
