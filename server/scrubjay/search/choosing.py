@@ -28,19 +28,19 @@ from scrubjay.text.short_ids import short_id
 
 DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits; few answers need all of it
 WEAK_BUDGET, WEAK_HITS = 250, 3  # tokens and hits of a doubtful answer
-# Without a requested size, a hit shows so many characters of the user's words, and of the rest. Of 100 turns
-# that answer a question of the projects, 98 then still contain the answer; with 60 and 240 characters, it
-# would be 78.
+# Characters of a hit that are shown if no size is requested: of the user's words, and of the rest. Of 100
+# turns that answer a question of the projects, 98 still contain the answer when cut to these lengths; with 60
+# and 240 characters, 78 do.
 QUESTION_SHOWN, ANSWER_SHOWN = 200, 600
-# The same for a doubtful answer, whose hits must all fit.
+# The same for a doubtful answer, all of whose hits must fit.
 QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK = 70, 180
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of the lines above it
 LEAST_ROOM = 40  # tokens; if fewer are left, no related records are searched for
-# Without a requested size, a hit is shown if its chance to be right is at least this much per token.
+# If no size is requested, a hit is shown only if its chance to be right is at least this much per token.
 # Chosen with `tests/bench/visible.py`, which measures the visible tokens and the answered questions.
-PAYS = 0.00007
-MOST_UNPAID = 3  # after so many hits that are not worth their tokens, no more are tried
+LEAST_CHANCE_PER_TOKEN = 0.00007
+MOST_SKIPPED = 3  # the selection ends after this many hits that are not worth their tokens
 
 Measure = Callable[[Hit], int]  # returns the characters of a hit as it is shown
 
@@ -59,7 +59,7 @@ class ScoredCandidate(NamedTuple):
     importance: float
     recency: float
     score: float
-    right: float  # its chance to be right; 0 for all but the first candidates
+    right: float  # the chance that it answers the question; 0 for all but the first candidates
     replaced: tuple[str, datetime] | None  # the fact that replaces its value, and since when
     amended: tuple[str, datetime] | None  # a later record that seems to amend it, and its time
 
@@ -81,7 +81,7 @@ class ScoredCandidates:
         return len(self.positions)
 
     def batch(self, start: int, count: int) -> list[ScoredCandidate]:
-        """Return `count` candidates from the position `start` on, as objects."""
+        """Return `count` candidates as objects, beginning with the one at the position `start`."""
         end = start + count
         rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
         columns = (self.relevance, self.ranked, self.importance, self.recency, self.score, self.right)
@@ -109,7 +109,7 @@ class Selector:
     records: dict[str, AnyRecord] = field(default_factory=dict)  # of the hits, in order
     spent: int = 0  # characters
     left_out: int = 0
-    unpaid: int = 0  # hits not worth their tokens
+    skipped: int = 0  # hits not worth their tokens
 
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
@@ -190,10 +190,10 @@ class Selector:
                 self.is_by_evidence
                 and not self.is_doubtful
                 and self.hits
-                and candidate.right < PAYS * self.measure(hit) / 4
+                and candidate.right < LEAST_CHANCE_PER_TOKEN * self.measure(hit) / 4
             ):
-                self.unpaid += 1
-                if self.unpaid >= MOST_UNPAID:
+                self.skipped += 1
+                if self.skipped >= MOST_SKIPPED:
                     return False
                 continue
             turn_ids = around.turns.get(record.id, ())
@@ -297,7 +297,7 @@ class Selector:
         if self.with_related and not self.is_by_evidence and self._room() >= LEAST_ROOM * 4:
             shown = {hit.id for hit in self.hits} | self.related.keys()
             best = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
-            for hit in await related(self.store, self.question, best, besides=shown):
+            for hit in await related(self.store, self.question, best, excluded=shown):
                 if self.measure(hit) <= self._room():
                     self.spent += self.measure(hit)
                     hits.append(hit)

@@ -20,8 +20,8 @@ _LATER = timedelta(days=2)  # a command that passes within this time was fixed b
 _SIMILAR = 0.7  # a similar error has at least this share of an error's words
 _SAME = 0.5  # a question about the same error has at least this share of its names
 _LEAST_WORDS = 3  # words of an error that is recognized by its words alone
-_LETTERS = 4  # turns with an error are searched for by words of at least so many letters
-_MOST_WORDS = 12  # and by at most so many words, the longest ones
+# Turns with an error are found by the longest words of the error: at most _MOST_WORDS, of at least _LETTERS.
+_LETTERS, _MOST_WORDS = 4, 12
 _MOST_ALIKE = 20  # commands with similar errors whose later success is searched for
 _EVERYWHERE = frozenset({"failed", "commands", "exit", "error"})  # words in the metadata of every failure
 _PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
@@ -76,7 +76,7 @@ class Fix(NamedTuple):
     def sentence(self) -> str:
         """Return one sentence that says what happened."""
         command = f"`{_brief(self.failure.command)}`"
-        failure = f"{command} failed so on {self.failed.started_at.astimezone():%Y-%m-%d}"
+        failure = f"{command} failed like this on {self.failed.started_at.astimezone():%Y-%m-%d}"
         if self.fixed is None:
             return f"{failure}; no later success is recorded"
         after = f" after `{_brief(self.failure.then)}`" if self.failure.then else ""
@@ -174,7 +174,11 @@ def fix_for(line: str, candidates: Iterable[Fix]) -> CommandAnswer | None:
 
 
 def _likeness(wanted: Shape, error: Shape) -> tuple[int, float]:
-    """Return how alike two errors are (3 same, 2 but for names, 1 by words, 0 not) and their details."""
+    """Return how alike two errors are, and the share of the error's details that the wanted one has.
+
+    The first number is 3 for the same error, 2 for one that differs by names, 1 for one with similar words,
+    else 0.
+    """
     shared = len(wanted.details & error.details) / (len(error.details) or 1)
     if error.strict in wanted.strict:
         return 3, shared

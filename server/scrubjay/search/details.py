@@ -14,7 +14,11 @@ from scrubjay.store.store import Store
 
 
 class Detail(Result):
-    """One record in full; `relations` are those of its children to it, `newest` is a later version."""
+    """One record in full, with the records above and below it.
+
+    `relations` says how each of the `children` is related to the record. `newest` is the id of the latest
+    version, or None if the record is the latest.
+    """
 
     kind: str  # turn, memory or document
     record: dict[str, Any]
@@ -26,8 +30,8 @@ class Detail(Result):
     waiting_for_vector: int
 
 
-async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], AnyRecord]) -> Detail:
-    """Describe a record in any state; `counted` adds the accesses that are not stored yet.
+async def detail(store: Store, record_id: str, with_accesses: Callable[[AnyRecord], AnyRecord]) -> Detail:
+    """Describe a record in any state; `with_accesses` adds the accesses that are not stored yet.
 
     The caller has committed everything.
 
@@ -37,7 +41,7 @@ async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], An
     record = await store.find(record_id)
     if record is None:
         raise unknown_id(record_id)
-    fields = values_of(counted(record))
+    fields = values_of(with_accesses(record))
     older = [await store.find(each) for each in record.parent_ids] if isinstance(record, Memory) else []
     younger = [child for child in await children(store, [record.id]) if child.id != record.id]
     newest = await latest(store, record) if isinstance(record, Memory) else record

@@ -26,8 +26,8 @@ from scrubjay.text.sentences import shorten
 LEAST, BEHIND = 0.5, 0.15
 LEAST_BUDGET = 200  # tokens; an answer with a smaller budget has no room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
-# An answer names so many commits, whose scores are at most DROP less than the best, and shows so many
-# characters of the first one's message.
+# An answer names at most MOST_COMMITS commits, whose scores are at most DROP less than the best. It shows
+# BODY_SHOWN characters of the first commit's message.
 MOST_COMMITS, DROP, BODY_SHOWN = 5, 0.2, 200
 _COLUMNS = ("id", "title", "path", "filepath", "scope", "forgotten_at", "expires_at", "updated_at")
 

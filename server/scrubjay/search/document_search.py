@@ -30,11 +30,11 @@ MOST_CHUNKS = 20  # of an answer by evidence; more never fit
 # the answers to 270 questions of `tests/bench/ingest.py answers`, 12 % are doubtful and one is empty. If the
 # folder cannot answer the questions, 82 % are doubtful or empty. The AUC is .94.
 STRONG, WEAK = 0.6, 0.4
-# A doubtful answer has so many tokens, so many chunks, and so many characters of each chunk.
+# The most tokens of a doubtful answer, its most chunks, and the most characters of each chunk.
 WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = 250, 3, 200
-# Without a requested size, an answer has so many tokens, and no chunk that scores more than DROP less than
-# the best. It has the right chunk for 80 % of these questions, in 640 tokens; the ten best chunks would have
-# it for 88 %, in 1,370 tokens.
+# An answer without a requested size has at most DEFAULT_BUDGET tokens, and no chunk whose score is more than
+# DROP below the best. It has the right chunk for 80 % of these questions, in 640 tokens; the ten best chunks
+# would have it for 88 %, in 1,370 tokens.
 DEFAULT_BUDGET, DROP = 1_000, 0.15
 TOKENS, FULL_TOKENS = 4_000, 7_000  # if a number of documents, or their whole texts, are requested
 FRAME = 60  # tokens of the fence and of the lines around it

@@ -22,11 +22,11 @@ from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
 from scrubjay.transcripts.failures import shape
 
-RECORDS = 1_000  # hints are chosen from so many of the newest turns, and from so many facts
+RECORDS = 1_000  # newest turns, and newest facts, from which hints are chosen
 MOST = 300  # most hints of a project, and most errors
 SENTENCE = 290  # most characters of a sentence; with the frame around it, a hook says at most 120 tokens
 _MOST_NAMED = 2  # a sentence that lists more files, symbols or commands is not about each of them
-_LEAST_STRENGTH = 2  # a sentence needs this strength; that a fact was saved on purpose counts 1
+_LEAST_STRENGTH = 2  # of a sentence; a sentence of a fact gets 1 because the fact was saved on purpose
 # Cues that make a sentence worth saying before its file is edited, by how much they count.
 _STRENGTHS = {3: tables.cues("reversal"), 2: tables.cues("warning"), 1: tables.cues("reason")}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")

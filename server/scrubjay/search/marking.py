@@ -7,9 +7,9 @@ from typing import Literal
 from scrubjay.search.retrieval.words import stem
 from scrubjay.text.terms import compared_words
 
-# From this cosine on, two tokens, encoded within their sentences, count as equal in meaning. It was chosen by
-# eye: of the tokens of 27 answers, 0.6 to 4.7 % were this near to a token of the question, for example MB to
-# "memory" and "runs" to "deploy".
+# Two tokens, encoded within their sentences, count as equal in meaning if their cosine is at least this. It
+# was chosen by eye: of the tokens of 27 answers, 0.6 to 4.7 % were this near to a token of the question, for
+# example MB to "memory" and "runs" to "deploy".
 NEAR = 0.5
 # A word as a reader sees it: a name of several parts, or a number with its commas, is one word.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:(?<!_)_++)?[^\W_]+(?:['\u2019._-][^\W_]+)*_*")

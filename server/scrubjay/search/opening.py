@@ -31,11 +31,11 @@ from scrubjay.text.tables import cues
 from scrubjay.text.terms import compared_words
 from scrubjay.text.titles import TITLE_LIMIT
 
-MOST_CHARACTERS = 1_200  # most characters of the whole block, some 300 tokens
+MOST_CHARACTERS = 1_200  # most characters of the whole block, about 300 tokens
 SESSIONS = 3  # most sessions that an opening names
-TURNS = 40  # so many turns are read from the end of each session
-FACTS = 200  # facts are chosen from so many of the newest, and from so many lasting ones
-COMPARED = 60  # so many of the weightiest facts are compared with each other and the project's files
+TURNS = 40  # last turns of each session that are read
+FACTS = 200  # newest facts, and newest lasting facts, from which an opening chooses
+COMPARED = 60  # weightiest facts that are compared with each other and with the project's files
 TRAITS = 2  # most facts about the user
 # Most characters of the outcome, of the open points, and of each fact.
 OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
@@ -84,8 +84,8 @@ async def opening(
         scope: the project's scope.
         now: the current time.
         session_id: the session that starts; its own turns are left out.
-        source: why the session starts. A resumed session gets only what is newer than its last turn; a fork
-            gets nothing, because it already had its opening.
+        source: why the session starts. A resumed session gets only what is newer than its last turn; a forked
+            session gets nothing, because it already had its opening.
         max_bytes: limit in bytes of UTF-8.
         instructions: the lines that the project's own files say to an assistant.
         host: the host of the session; if it is None, `by_host` has an opening for each host with a memory.

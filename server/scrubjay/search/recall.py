@@ -73,8 +73,8 @@ async def search_memories(
     is_narrow = question.is_filtered or question.session_id is not None
     if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
-    are_unsearched = not programmatic and "chunk" not in question.srcs
-    has_documents = are_unsearched and await store.has_documents(question.scopes)
+    leaves_documents = not programmatic and "chunk" not in question.srcs
+    has_documents = leaves_documents and await store.has_documents(question.scopes)
     hints_wanted = has_documents and with_related and not is_narrow and span is None and may_name_one(request)
     embed = embed_once(embed) if hints_wanted else embed
     if span is None:
@@ -194,7 +194,7 @@ async def _score(
     dates = candidates.dated_at[positions].astype(float)
     last_used = dates
     if programmatic and weights[2] > 0 and facts:
-        # As seed 002 asks; else a fact is as old as its content.
+        # For programs a fact is as old as its last recall, as seed 002 asks; else, as old as its content.
         rows = await store.get(Memory, facts, columns=["id", "last_accessed_at"])
         recalled = {fact_id: micros(fact.last_accessed_at) for fact_id, fact in rows.items()}
         last_used = np.array(
@@ -219,10 +219,10 @@ async def _score(
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the ids of candidates that only repeat a document: of a chunk and a fact in it, the later one.
+    """Return the ids of candidates to leave out, because a chunk and a fact in it say the same.
 
-    `rows` come best first. A chunk that contains nothing but a fact is a repetition even if it comes first.
-    `documents` maps the id of each fact to the ids of its documents.
+    Of the two, the later one in `rows`, which come best first, is left out. A chunk that contains nothing but
+    a fact is left out even if it comes first. `documents` maps the id of each fact to those of its documents.
     """
     facts: dict[str, list[tuple[int, Candidate]]] = {}
     for place, row in enumerate(rows):

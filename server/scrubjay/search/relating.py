@@ -39,12 +39,12 @@ class _TiedRecord(NamedTuple):
 
 
 async def related(
-    store: Store, question: Question, hits: Sequence[tuple[Hit, AnyRecord]], *, besides: Collection[str]
+    store: Store, question: Question, hits: Sequence[tuple[Hit, AnyRecord]], *, excluded: Collection[str]
 ) -> list[Hit]:
     """Find at most `MOST_RECORDS` facts and turns related to these hits, closest first, each with its reason.
 
-    They match the question's filters. `hits` come with their records, best first; `besides` are the ids of
-    records that are already in the answer.
+    They match the question's filters. `hits` come with their records, best first; `excluded` are the ids of
+    the records that are already in the answer.
     """
     # Only facts and turns: a passage of a document means little alone, and the summary of a session names so
     # much that it is related to everything.
@@ -62,7 +62,7 @@ async def related(
     passages = [passage for passage, _ in scored_passages]
     if hit_ties.linked:
         passages += await _passages_of(store, narrowed, hit_ties.linked)
-    closest = _closest(passages, hit_ties, besides)
+    closest = _closest(passages, hit_ties, excluded)
     src_by_id = {row.record_id: row.src for row in passages}
     turns, facts = await asyncio.gather(
         store.get(Turn, [each.id for each in closest if src_by_id[each.id] == "turn"]),
@@ -100,7 +100,7 @@ def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
 
 
 def _closest(
-    passages: Sequence[PassageRow], hit_ties: _HitTies, besides: Collection[str]
+    passages: Sequence[PassageRow], hit_ties: _HitTies, excluded: Collection[str]
 ) -> list[_TiedRecord]:
     shared: dict[str, dict[str, Tie]] = {}
     dated: dict[str, float] = {}
@@ -111,7 +111,7 @@ def _closest(
     counts = Counter(word for tied in shared.values() for word in tied)
     related_records = []
     for record_id, tied in shared.items():
-        if record_id in besides:
+        if record_id in excluded:
             continue
         rare = [
             tie for word, tie in tied.items() if tie.reason == "relation" or counts[word] <= RARE * tie.weight

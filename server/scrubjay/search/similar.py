@@ -80,8 +80,8 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 async def facts_repeated_by(store: Store, fact: Memory, vector: NDArray[np.float32]) -> tuple[str, ...]:
     """Return the ids of older facts of the same scope that a fact repeats in other words, except linked ones.
 
-    Only facts near in meaning are compared, because an import may bring 20,000 facts, and few of
-    them repeat another.
+    Only facts near in meaning are compared, because an import may bring 20,000 facts, and few of them
+    repeat another.
     """
     question = _question(fact.content, fact.scope, fact.updated_at)
     (dense,) = await search(store, question, by_vector(store, _ready(EncodedQuery(vector)), PASSAGES))

@@ -32,15 +32,15 @@ from scrubjay.text.time_asked import EPOCH, Event, PastSessions, name_in_days, t
 MOST = 12  # most hits, unless the request gives a number
 ROOM = 800  # most tokens of the answer, unless the request gives a number
 SUMMARIES_ROOM = 250  # most tokens of an answer that consists of sessions' summaries
-BRIEF = 150  # each summary gets at least so many characters; if they are too many, some are left out
+BRIEF = 150  # least characters of each summary; if they do not all fit, some summaries are left out
 QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the caller's
-NEAREST = 3  # so many sessions answer a question about the time before something
+NEAREST = 3  # sessions that answer a question about the time before something
 RECENT = 30 * DAY  # past sessions are first sought in this period before the question
 READ = 20_000  # most passages of a period that are read
 NAMING = 100  # most passages read that name an event
 WHOLE = 1.0 - 1e-9  # full coverage, allowing for rounding of the weights
-LIKELY = 0.5  # from this relevance on, a hit of the period is not compared with hits from anywhere
-NEARLY = 0.7  # otherwise, its proof must be at least this share of the best proof anywhere
+LIKELY = 0.5  # a hit of the period with at least this relevance is not compared with hits from anywhere
+NEARLY = 0.7  # any other hit of the period needs at least this share of the best proof from anywhere
 
 Key = tuple[str, str]  # a scope and a session, or the day of facts without one
 

@@ -47,7 +47,7 @@ class Access:
         if old != new and (count := self._waiting.pop(old, None)):
             self._waiting[new] = count
 
-    def counted(self, record: R) -> R:
+    def with_counts(self, record: R) -> R:
         """Return the record including its unwritten counts."""
         if (count := self._waiting.get(record.id)) is None:
             return record

@@ -88,7 +88,9 @@ class Facts(Verb):
         groups.sort(key=lambda group: max((getattr(row, sort), row.id) for row in group), reverse=True)
         rows = _unique_rows(groups)
         facts = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
-        page = [self._access.counted(facts[row.id]) for row in rows[start : start + size] if row.id in facts]
+        page = [
+            self._access.with_counts(facts[row.id]) for row in rows[start : start + size] if row.id in facts
+        ]
         return FactPage(page, len(rows), fresh, values, rivals)
 
     async def _rows(self, scopes: Collection[str], which: Which, words: str) -> list[Memory]:
@@ -103,7 +105,9 @@ class Facts(Verb):
             *(conditions.contains("lower(content)", word) for word in words.lower().split()),
         )
         columns = [*_LIST_COLUMNS, *_RIVAL_COLUMNS] if which == "contradicting" else _LIST_COLUMNS
-        return [self._access.counted(row) for row in await self._store.select(Memory, where, columns=columns)]
+        return [
+            self._access.with_counts(row) for row in await self._store.select(Memory, where, columns=columns)
+        ]
 
     async def keep(self, ids: Sequence[str], source: str) -> None:
         """Note that the user reviewed these facts and keeps them."""

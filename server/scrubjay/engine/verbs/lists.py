@@ -66,7 +66,7 @@ class Lists(Verb):
     async def detail(self, record_id: str) -> Detail:
         """Return everything about one record of any kind; see `scrubjay.search.details`."""
         await self._writer.catch_up()
-        return await detail(self._store, record_id, self._access.counted)
+        return await detail(self._store, record_id, self._access.with_counts)
 
     async def latest(
         self,

@@ -207,7 +207,7 @@ class Sessions(Verb):
             start = max(0, index - size // 4)
         page = places[start : start + size]
         rows = await self._store.get(Turn, [place.id for place in page], columns=_TURN)
-        turns = [self._access.counted(rows[place.id]) for place in page if place.id in rows]
+        turns = [self._access.with_counts(rows[place.id]) for place in page if place.id in rows]
         facts = await self._facts(key)
         session_title, summary = (await self._titles_and_summaries([key]))[key]
         return SessionView(
@@ -252,7 +252,9 @@ class Sessions(Verb):
             conditions.matching(scope=key[0], session_id=key[1]), conditions.NOT_FORGOTTEN
         )
         columns = ["id", "turn", "access_count", "last_accessed_at"]
-        turns = [self._access.counted(row) for row in await self._store.select(Turn, where, columns=columns)]
+        turns = [
+            self._access.with_counts(row) for row in await self._store.select(Turn, where, columns=columns)
+        ]
         recalled = [
             RecalledTurn(turn=row.turn, times=row.access_count, last=row.last_accessed_at)
             for row in turns
@@ -267,7 +269,7 @@ class Sessions(Verb):
             conditions.NOT_A_SUMMARY,
         )
         facts = await self._store.newest(Memory, where, MOST_FACTS)
-        return [self._access.counted(fact) for fact in facts[::-1]]
+        return [self._access.with_counts(fact) for fact in facts[::-1]]
 
     async def _titles_and_summaries(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
         """Return the title and the summary of each session; the summary may be empty."""

@@ -146,7 +146,7 @@ async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn])
     facts = [row for row in rows if isinstance(row, records.Memory)]
     root_ids = {fact.root_id for fact in facts if fact.root_id != fact.id}
     roots = await core.lists.get(records.Memory, root_ids, columns=["id", "created_at"]) if root_ids else {}
-    return [_memory(core.access.counted(row), roots) for row in rows]
+    return [_memory(core.access.with_counts(row), roots) for row in rows]
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Answer:

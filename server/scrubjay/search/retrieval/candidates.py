@@ -19,7 +19,7 @@ from scrubjay.store.sessions import Key, Session
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
-REACH = 2  # a turn passes its scores on to so many turns on each side
+REACH = 2  # turns on each side to which a turn passes on its scores
 _TURN_IMPORTANCE = 5.0  # importance of a turn that is a candidate only as a neighbour
 
 

@@ -30,7 +30,7 @@ DENSE, LEXICAL = 0.4, 0.6
 # 58; the values from 0.5 on are a plateau.
 DEFINES = 1.0
 EXPLAINS = 0.15  # bonus of a commit that says more than its subject, if the question asks for a reason
-LEAST_REASON = 40  # such a commit has at least so many characters after its subject
+LEAST_REASON = 40  # least characters after the subject of such a commit
 MOST_NAMES = 8  # identifiers taken from one question
 
 _TOKEN = re.compile(r"`([^`\n]+)`|([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(\(?)")
@@ -63,7 +63,7 @@ class RankedChunk:
 async def rank_chunks(
     store: Store, question: Question, embed: Embed, *, documents: int = 10
 ) -> list[RankedChunk]:
-    """Rank chunks, best first, so many that they can be from `documents` different documents.
+    """Rank chunks, best first; enough for an answer with `documents` different documents.
 
     Chunks that the question quotes score at least 0.9. Chunks that share neither a word nor meaning with the
     question score 0 and are left out. The caller has committed everything.

@@ -25,33 +25,33 @@ from scrubjay.text.statements import Statement, statement
 from scrubjay.text.terms import compared_words
 
 MIXED = "mixed"  # the kind of a pair of a fact and a turn; other pairs have the kind of both records
-FIRST = 10  # only so many first candidates may be amended
-FACTS = 5  # any similar later fact may amend so many first facts among these candidates
+FIRST = 10  # first candidates that may be amended
+FACTS = 5  # first facts among these candidates that any similar later fact may amend
 FAR = 0.2  # below this cosine, no record amends another
-NEAR = 0.35  # from this cosine on, a fact outside the first candidates is considered too
-# From these log odds on, by kind of pair, a later record comes before an earlier one. With -1 for all kinds,
+NEAR = 0.35  # least cosine at which a fact outside the first candidates may amend one of them
+# Least log odds, by kind of pair, at which a later record comes before an earlier one. With -1 for all kinds,
 # 3.6 % fewer of the dev projects' plain questions have the right record first; with these values, 2.1 %
 # fewer. For facts 0 to 0.5 is a plateau.
 SURE = {"memory": 0.2, "turn": -1.0, MIXED: 0.0}
-# From these log odds on, a pair is considered, because a model's reading may raise its odds to SURE. With
+# Least log odds at which a pair is considered, because a model's reading may raise its odds to SURE. With
 # bounds lower by one, most questions about similar turns would wait for a reading, which takes half as long
 # as the rest of a search.
 LIKELY = {"memory": -3.0, "turn": -1.5, MIXED: -1.5}
 READ_PAIRS = 2  # pairs per question that a model reads
-READ_LENGTH = 260  # characters of each record that a model reads: some 64 tokens
-READ_FIRST = 3  # a model reads a pair only if its earlier record is among so many first candidates
-CLEAR = 3.0  # from these log odds on, no reading makes a difference
+READ_LENGTH = 260  # characters of each record that a model reads: about 64 tokens
+READ_FIRST = 3  # first candidates that are read as the earlier record of a pair
+CLEAR = 3.0  # at these log odds or above, no reading makes a difference
 MOST_ODDS = 6.0  # log odds are limited to this in both directions
-# From these log odds on, a hit says that it is amended. A wrong order costs only a place, but a wrong
+# Least log odds at which a hit says that it is amended. A wrong order costs only a place, but a wrong
 # statement costs trust.
 SHOWN = {"memory": 1.5, "turn": 0.0, MIXED: 0.0}
 # A later fact is about another thing if its share of the question's words is smaller by more than this. On
 # the dev projects, 0.2 would miss 1 of the 22 facts that amend another, and 0 would miss 3.
 LACKS = 0.3
 SHARED = 0.1  # with a smaller share of rare words in common, two facts are about different things
-PLACES = (2, 3)  # so many words differ in two facts that say the same of two things
+PLACES = (2, 3)  # least and most words that differ in two facts that say the same of two things
 AHEAD = 0.05  # the later record gets this lead, in ranking sum
-READ = 1_200  # only so many characters of a record are compared
+READ = 1_200  # characters of a record that are compared
 _WEEK = 7  # days
 
 _CHANGES = "|".join(tables.listed("amending")).replace("+", " ")
@@ -117,7 +117,7 @@ def pairs(
     for older, newer, kind, evidence in near_pairs(candidates, total, top, vectors, LIKELY, asked):
         weights, cosine = AMENDS[kind], evidence["cosine"]
         values = evidence | compare(parsed(older), parsed(newer), cosine)
-        if kind == MIXED and not values["change"]:  # a turn often asks about a fact or repeats it
+        if kind == MIXED and not values["change"]:  # the turn probably asks about the fact, or repeats it
             continue
         odds = sum(weights[name] * value for name, value in values.items())
         if odds + max(weights["matter"], 0.0) < LIKELY[kind]:

@@ -7,7 +7,7 @@ from scrubjay.search.retrieval.words import stems_in
 from scrubjay.text.answer_kinds import holds
 from scrubjay.text.sentences import shorten
 
-MOST_SENTENCES = 400  # only so many sentences of a text are compared; the longest facts have about as many
+MOST_SENTENCES = 400  # sentences of a text that are compared; the longest facts have about as many
 # Bonuses of the beginning of a text, of a sentence with a number, and of a sentence with the wanted kind of
 # answer; all words of the query together count 1.
 _FIRST, _NUMBER, _ANSWER = 0.1, 0.05, 0.2

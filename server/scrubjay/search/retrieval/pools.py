@@ -19,7 +19,7 @@ from scrubjay.text.entities import Tie, query_ties
 POOL = 200  # passages per search; scoring every turn is no better (94.6 on LoCoMo, with this 94.7)
 # Passages per entity search; few are enough, because the search by words finds frequent entities too.
 NAMED_POOL = 100
-# So many results of the search by words may be quotations: a passage that the query quotes has all of the
+# First results of the search by words that may be quotations: a passage that the query quotes has all of the
 # query's words, so it is among the first.
 QUOTABLE = 10
 

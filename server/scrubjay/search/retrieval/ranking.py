@@ -62,8 +62,8 @@ class Signals:
     date: Floats  # 0, 0.5 or 1
     speaker: NDArray[np.bool_]
     quoted: NDArray[np.bool_]
-    # 0 to 1: how specific the entity shared with the question is, or the share of the question's words in
-    # tags
+    # How specific the entity is that it shares with the question, or the share of the question's words in its
+    # tags; 0 to 1.
     named: Floats
     session: Ints
     place: Ints
@@ -183,8 +183,8 @@ def corrected(columns: Mapping[str, Floats], signals: Signals) -> dict[str, Floa
 def _near_sum(signals: Signals) -> Callable[[Floats], Floats]:
     """Return a function that sums the scores of each candidate's neighbours, weighted by their distance."""
     pairs = [
-        (row, other, np.where(apart == 1, NEAR, FAR))
-        for apart, row, other in _neighbours(signals.session, signals.place)
+        (row, other, np.where(distance == 1, NEAR, FAR))
+        for distance, row, other in _neighbours(signals.session, signals.place)
     ]
 
     def near(score: Floats) -> Floats:
@@ -220,8 +220,8 @@ def late_interaction(matches: Floats, examined: Ints, session: Ints, place: Ints
     frequencies are needed.
     """
     best = matches.copy()
-    for apart, row, other in _neighbours(session, place):
-        best[row] = np.fmax(best[row], FADING ** apart[:, None] * matches[other])
+    for distance, row, other in _neighbours(session, place):
+        best[row] = np.fmax(best[row], FADING ** distance[:, None] * matches[other])
     complete = examined[~np.isnan(best[examined]).any(axis=1)]
     values = np.zeros(len(matches))
     if len(complete):
@@ -251,10 +251,10 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
     """
     # Because of gaps, the turn two places away may be the next candidate or the one after.
     for step in (1, 2):
-        apart = np.where(session[step:] == session[:-step], place[step:] - place[:-step], 0)
-        first = np.flatnonzero((session[step:] >= 0) & ((apart == 1) | (apart == 2)))
-        yield apart[first], first, first + step
-        yield apart[first], first + step, first
+        distance = np.where(session[step:] == session[:-step], place[step:] - place[:-step], 0)
+        first = np.flatnonzero((session[step:] >= 0) & ((distance == 1) | (distance == 2)))
+        yield distance[first], first, first + step
+        yield distance[first], first + step, first
 
 
 def sum_parts(columns: Mapping[str, Floats]) -> Floats:

@@ -21,7 +21,9 @@ MOST_AHEAD = 4.0  # greatest lead of the first that counts, in ranking sum
 FEW, ALONE_AHEAD = 2, 1.0  # with at most FEW candidates, the first is assumed to lead by ALONE_AHEAD
 EVEN = 0.5  # fit of an answer to a question that wants no kind of answer
 READ = 3  # top candidates whose sentences are read for the verdict
-READ_FROM = -3.0  # log odds from which a model reads the first candidate: below, no reading makes it certain
+READ_FROM = (
+    -3.0
+)  # least log odds at which a model reads the first candidate; below, no reading makes it certain
 DEPTH = 5  # top candidates whose evidence counts for the verdict
 # Cosines of unrelated texts and of paraphrases with the bundled model. For the first, 0.15 to 0.2 is a
 # plateau; for the span between both, 0.5 to 0.7 is one. Words without a meaning reach 0.27.
@@ -44,8 +46,8 @@ NAMED_COVERS = 0.7
 # below 0.27, which words without a meaning reach too. Then only a caller that requests a size gets hits.
 LEAST_PROOF = 0.13
 FALL = 0.6  # a hit's log odds fall by this per unit of ranking sum behind the first
-# With a chance below STRONG an answer is doubtful, with one below WEAK it is empty. For a caller that
-# requests a size, half of WEAK is enough for doubtful hits.
+# An answer with a chance below STRONG is doubtful, and one with a chance below WEAK is empty. For a caller
+# that requests a size, half of WEAK is enough for doubtful hits.
 STRONG, WEAK = 0.5, 0.02
 DOUBTFUL = 0.1  # least relevance of the first hit: with less, importance alone would order doubtful hits
 QUOTATION = 0.9  # least relevance of quoted records; if any is quoted, all others are below

@@ -66,7 +66,7 @@ from scrubjay.text.terms import mentions, remove_names
 # Returns a query's vector and tokens, or None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
 EXAMINED = 40  # candidates that are examined: late interaction, words, the kind of answer
-_COMPARED_INLINE = 200_000  # so many bytes of token codes are still compared in the event loop
+_COMPARED_INLINE = 200_000  # most bytes of token codes that are compared in the event loop
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class Ranking:
     grounds: Grounds
 
     def confidence(self, *, weak: float = WEAK) -> Confidence:
-        """Return how reliable the hits are; from a chance of `weak` on they are worth showing."""
+        """Return how reliable the hits are; they are worth showing if their chance is at least `weak`."""
         if not len(self.grounds.positions):
             return "none"
         return confidence(self.grounds.chance, quoted=bool(self.grounds.signals.quoted.any()), weak=weak)
