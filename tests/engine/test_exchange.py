@@ -169,7 +169,7 @@ OTHERS = b"", b"{}\n", b"hello\n", b"\x00\xff\n", b"[1]\n", b'{"format": "other"
 @pytest.mark.parametrize(
     ("head", "why"),
     [
-        *((other, "no export of Scrubjay") for other in OTHERS),
+        *((other, "not a Scrubjay export") for other in OTHERS),
         (HEADER % 2, r"newer Scrubjay \(9\.0, format 2; this one reads format 1\)"),
         (HEADER % 1, "first line of the export is damaged: counts is missing"),
     ],
@@ -208,15 +208,15 @@ def test_a_file_truncated_between_two_lines_is_detected():
         ({"metadata": {"a": {"b": 1}}}, "must be flat"),
         ({"user": "nul\x00"}, "user contains a NUL character"),
         ({"user": 7}, "user = 7: must be text"),
-        ({"id": "mem_1"}, "id = 'mem_1': that of a turn begins with turn_"),
-        ({"started_at": "2026-03-05T12:00:00"}, "must say its time zone"),
+        ({"id": "mem_1"}, "id = 'mem_1': the id of a turn begins with turn_"),
+        ({"started_at": "2026-03-05T12:00:00"}, "must have a time zone"),
         ({"created_at": "soon"}, "created_at = 'soon'"),
         ({"created_at": "9999-12-31T23:59:59-12:00"}, "must be between the years 2 and 9998"),
     ],
 )
 def test_an_invalid_field_is_refused_with_its_line_and_name(change, says):
     line = json.dumps(json.loads(line_of(a_turn())) | change).encode()
-    with pytest.raises(InputError, match=f"(?s)Line 2 holds no record that can be kept: .*{says}"):
+    with pytest.raises(InputError, match=f"(?s)Line 2 is not a valid record: .*{says}"):
         read(exported(promised=1) + line + b"\n")
 
 

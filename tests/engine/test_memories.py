@@ -40,7 +40,7 @@ async def test_a_known_fact_reports_which_details_it_keeps_and_how_to_change_the
     assert (await fact(core, said, tags=["demo"])).note is None
     again = await fact(core, said, tags=["sales"], expires_at="2026-03-06")
     assert (again.id, again.action) == (known.id, "known")
-    assert "keeps its own expires_at and tags" in again.note and "updates" in again.note
+    assert "keeps its expires_at and tags" in again.note and "updates" in again.note
     assert (await fact(core, said, tags=["sales"], updates=[known.id])).action == "updated"
 
 

@@ -11,7 +11,9 @@ from scrubjay.store.store import Store
 
 DISTILLED = "distilled"
 MOST = 12  # distilled facts of one session
-CONTRADICTS = "may_contradict"  # metadata: ids of persons' facts that a distilled fact tried to replace
+CONTRADICTS = (
+    "may_contradict"  # metadata: ids of facts saved by a person that a distilled fact may not replace
+)
 
 
 def is_distilled(fact: Memory) -> bool:
@@ -33,9 +35,7 @@ async def restrict(store: Store, scope: str, request: FactText) -> tuple[FactTex
     session = request.metadata.get("session_id")
     if not updates and await _count(store, scope, session) >= MOST:
         problem = f"The session {session} has {MOST} distilled facts, which is the most."
-        raise InputError(
-            f"{problem} Save no more of it, unless one replaces another: give its id in updates."
-        )
+        raise InputError(f"{problem} Save another only if it replaces one of them: give its id in updates.")
     if not persons_facts:
         return request, None
     ids = ", ".join(persons_facts)

@@ -5,9 +5,9 @@
     {"kind": "memory", "id": "mem_...", "content": "...", "version": 2, "parent_ids": ["mem_..."], ...}
     {"kind": "document", "id": "doc_...", "title": "...", "content": "...", ...}
 
-UTF-8, one object a line. A field without a value is left out, instants are ISO 8601 with their zone. Turns
-come first, then memories, then documents, each in the order of creation. The counts show whether a file was
-cut off between two lines.
+UTF-8, one object per line. A field without a value is left out, and times are ISO 8601 with their zone. Turns
+come first, then memories, then documents, each in the order of creation. The counts show if a file was cut
+off between two lines.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ USAGE_FIELDS = frozenset({"last_accessed_at", "access_count"})
 
 
 class RecordCounts(BaseModel):
-    """How many records of each kind."""
+    """The number of records of each kind."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -105,7 +105,7 @@ class Imported(Result):
 
 
 class Exported(Result):
-    """What an export holds, and its size."""
+    """The number of records of each kind in an export, and its size."""
 
     turns: int
     memories: int
@@ -144,14 +144,14 @@ def read_header(file: BinaryIO) -> Header:
     """Read the header of an export.
 
     Raises:
-        InputError: the file is no export, or its format is newer.
+        InputError: the file is not an export, or its format is newer.
     """
     try:
         values = json.loads(file.readline(100_000).decode("utf-8-sig"))
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise InputError(f"This is no export of Scrubjay: its first line does not say {FORMAT}.")
+        raise InputError(f"This is not a Scrubjay export: its first line does not say {FORMAT}.")
     version = values.get("version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise InputError(
@@ -192,11 +192,11 @@ def _record(line: bytes, line_number: int) -> AnyRecord:
         raise InputError(f"Line {line_number:,} is cut off or damaged: it is not JSON in UTF-8.") from None
     if not isinstance(values, dict):
         kind = type(values).__name__
-        raise InputError(f"Line {line_number:,} is damaged: it holds a {kind} and no record.")
+        raise InputError(f"Line {line_number:,} is damaged: it is a {kind}, not a record.")
     try:
         return record_of(values)
     except InputError as error:
-        raise InputError(f"Line {line_number:,} holds no record that can be kept: {error}") from error
+        raise InputError(f"Line {line_number:,} is not a valid record: {error}") from error
 
 
 def _line(values: dict[str, Any]) -> bytes:
@@ -229,7 +229,7 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
             raise InputError(sentences(model.model_fields, error.errors(include_url=False))) from None
     assert isinstance(record, Turn | Memory | Document)
     if not record.id.startswith(_PREFIXES[kind]):
-        raise InputError(f"id = {record.id!r}: that of a {kind} begins with {_PREFIXES[kind]}.")
+        raise InputError(f"id = {record.id!r}: the id of a {kind} begins with {_PREFIXES[kind]}.")
     for name, value in record:
         if isinstance(value, datetime):
             _check_instant(name, value)
@@ -242,7 +242,7 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
 def _check_instant(name: str, value: datetime) -> None:
     if value.tzinfo is None:
         example = "such as 2026-03-01T14:30:00Z"
-        raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, {example}.")
+        raise InputError(f"{name} = {value.isoformat()!r}: must have a time zone, {example}.")
     try:
         parse_instant(value)
     except ValueError as error:
@@ -252,8 +252,8 @@ def _check_instant(name: str, value: datetime) -> None:
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
     """Plan the import of records: new ones are added unchanged, existing ones stay.
 
-    Repeating an interrupted import therefore adds the missing records, and nothing twice. If the
-    export marks a version as replaced that is still the latest here, it is replaced here too.
+    So an interrupted import can be repeated: it adds the missing records, and nothing twice. If a version is
+    the latest here but replaced in the export, it is marked as replaced here too.
     """
     records = [record_of(values) for values in parse(ImportRecords, request.args).records]
     stored: dict[str, AnyRecord] = {}

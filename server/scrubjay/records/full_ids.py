@@ -145,6 +145,4 @@ def _ambiguous(partial_id: str, candidates: Iterable[tuple[datetime, str, str]])
     ordered = sorted(candidates, reverse=True)
     listed = ", ".join(f"{name} ({date:%Y-%m-%d}, {scope})" for date, name, scope in ordered[:NAMED])
     more = f" and {len(ordered) - NAMED:,} more" if len(ordered) > NAMED else ""
-    return InputError(
-        f"{partial_id[:80]!r} may mean each of these: {listed}{more}. Say more of the one you mean."
-    )
+    return InputError(f"{partial_id[:80]!r} is ambiguous: {listed}{more}. Give more characters of the id.")

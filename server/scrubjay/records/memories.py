@@ -93,7 +93,7 @@ async def _plan_linked(
     parents = await versions.find_parents(store, envelope.scope, relation, ids)
     older = [row for row in parents if isinstance(row, Memory)] if relation == "updates" else []
     if existing and can_link and existing.id not in ids:
-        await versions.refuse_circle(store, existing.id, parents)
+        await versions.refuse_cycle(store, existing.id, parents)
         memory = _with_parents(_new(request, envelope, existing.id, existing), existing, relation, parents)
     else:
         base = next(iter(older[:1]), None)
@@ -119,7 +119,8 @@ def _difference_note(existing: Memory, request: FactText) -> str | None:
     names += ["tags"] if set(request.tags) - set(existing.tags) else []
     if not names:
         return None
-    return f"It keeps its own {' and '.join(names)}; to change that, add it again with updates = [its id]."
+    fields = " and ".join(names)
+    return f"The stored fact keeps its {fields}; to change that, add it again with updates = [its id]."
 
 
 def _has_moved(memory: Memory, base: Memory, request: FactText) -> bool:
@@ -214,7 +215,7 @@ def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envel
 
 
 def _expiry_note(memory: Memory, at: datetime) -> str | None:
-    """Return a note on a fact that has expired before it was saved: its year is probably wrong."""
+    """Return a note on a fact that expired before it was saved, because its year is probably wrong."""
     if memory.expires_at is None or memory.expires_at > at:
         return None
     expired = f"It expired on {memory.expires_at:%Y-%m-%d %H:%M} UTC, so no search returns it."

@@ -33,7 +33,7 @@ from scrubjay.text.terms import expand
 from scrubjay.text.titles import opening
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
-# Up to so many characters, a piece of a turn is embedded with the kinds of the things that it names. A longer
+# Most characters of a piece of a turn that is embedded with the kinds of the things that it names. A longer
 # piece has enough meaning of its own.
 GLOSSED = 400
 # Partitions of unsorted facts and of events, whose names say nothing about the facts in them.

@@ -30,8 +30,8 @@ from scrubjay.text.summary import exchange_in
 from scrubjay.text.titles import Exchange
 from scrubjay.transcripts.turn import HOST_WORDS
 
-# A session has ended after this time without a turn. An engine stays 15 minutes without a client, so it still
-# sees the end; and most sessions get one summary. A session that continues is summarised again.
+# A session counts as ended after this time without a turn. An engine runs for 15 minutes without a client, so
+# it sees the end, and most sessions get only one summary. A session that continues is summarised again.
 SILENCE = timedelta(minutes=10)
 MOST_TURNS = 200  # turns in a summary; of a longer session, only the last turns are summarised
 GONE = "all turns it was made of are forgotten"
@@ -58,7 +58,7 @@ class Digest:
 def digest(turns: Sequence[Turn]) -> Digest:
     """Return the digest of a session; skip forgotten turns. `turns` are in order, and not empty.
 
-    A model reads the texts (some 15 ms for 500 characters, once), so call this in a thread.
+    A model reads the texts (about 15 ms for 500 characters, once), so call this in a thread.
     """
     exchanges = _exchanges(turns)
     title, title_by = title_of(turns)

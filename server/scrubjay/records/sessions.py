@@ -19,7 +19,7 @@ from scrubjay.store.store import Store
 from scrubjay.transcripts.matching import SAME_MOMENT, placed
 from scrubjay.transcripts.turn import ANSWER_KEY, HOST_WORDS, PROMPT_KEY
 
-BEFORE = 3  # so many recorded turns before a part of a session are also compared with it
+BEFORE = 3  # recorded turns before a part of a session that are compared with it too
 _GLOBAL_LENGTH = 30  # characters of a prompt_id that is unique across sessions, such as a UUID
 _PERIOD_GAP = 3_600_000_000  # microseconds; turns closer than this are looked up in one period
 _MOMENT = int(SAME_MOMENT * 1_000_000)  # microseconds
@@ -287,7 +287,10 @@ def _by_answer(turns: list[RecordTurn], recorded: list[Turn]) -> dict[str | None
 
 
 def _purged_before(host_turn: RecordTurn, turns: list[Turn]) -> Turn | None:
-    """Return the turn before this one if it is permanently deleted: its hook may have joined both prompts."""
+    """Return the turn before this one if it was permanently deleted, because it may include this prompt.
+
+    A hook joins prompts that were queued.
+    """
     if host_turn.ts is None:
         return None
     earlier = [turn for turn in turns if (turn.started_at - host_turn.ts).total_seconds() <= SAME_MOMENT]

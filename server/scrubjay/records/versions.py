@@ -21,8 +21,8 @@ async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequen
 
     Raises:
         NotFound: no record has one of these ids.
-        InputError: a record belongs to another scope, is forgotten, is no fact although the relation needs
-            one, or has a newer version.
+        InputError: a record belongs to another scope, is forgotten, has a newer version, or is not a fact
+            although the relation requires one.
     """
     return [await _find_parent(store, scope, relation, parent_id) for parent_id in ids]
 
@@ -41,12 +41,12 @@ async def _find_parent(store: Store, scope: str, relation: Relation, parent_id: 
             f"cite a {kind} with derives."
         )
     if record.scope != scope:
-        problem = f"{argument} belongs to the scope {record.scope!r}, the new fact to {scope!r}."
+        problem = f"{argument} belongs to the scope {record.scope!r}, and the new fact to {scope!r}."
         raise InputError(f"{problem} Add it with scope = {record.scope!r}.")
     if record.forgotten_at is not None:
         why = f" ({record.forget_reason})" if record.forget_reason else ""
         problem = f"{argument} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}."
-        raise InputError(f"{problem} Leave {relation} out, or bring it back with `scrubjay restore`.")
+        raise InputError(f"{problem} Leave {relation} out, or restore the record with `scrubjay restore`.")
     if relation == "updates" and isinstance(record, Memory) and not record.is_latest:
         newest = await latest(store, record)
         raise InputError(
@@ -96,16 +96,16 @@ async def history(store: Store, memory: Memory) -> list[Memory]:
     return list(older.values())
 
 
-async def refuse_circle(store: Store, memory_id: str, parents: Iterable[AnyRecord]) -> None:
+async def refuse_cycle(store: Store, memory_id: str, parents: Iterable[AnyRecord]) -> None:
     """Check that no parent is the fact itself or depends on it.
 
     Raises:
-        InputError: the parents would form a circle.
+        InputError: the links would form a cycle.
     """
     next_ids, seen_ids = {record.id for record in parents}, set[str]()
     while next_ids:
         if memory_id in next_ids:
-            problem = f"{memory_id} cannot build on what builds on it: the links would go round in a circle."
+            problem = f"{memory_id} cannot depend on a fact that depends on it: the links would form a cycle."
             raise InputError(f"{problem} Name other parents.")
         seen_ids |= next_ids
         rows = await store.get(Memory, next_ids)

@@ -35,27 +35,27 @@ class Rules:
     """The rules of one .gitignore."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._lets_in: list[bool] = []  # by the number of the rule
-        of_names: dict[int, str] = {}  # the expressions of rules without a slash, by the number of the rule
-        of_paths: dict[int, str] = {}
+        self._includes: list[bool] = []  # by the number of the rule; True for a rule that begins with "!"
+        name_rules: dict[int, str] = {}  # the expressions of rules without a slash, by the number of the rule
+        path_rules: dict[int, str] = {}
         for line in lines:
-            lets_in = line.startswith("!")
-            pattern = _trimmed(line[lets_in:])
+            includes = line.startswith("!")
+            pattern = _trimmed(line[includes:])
             if line.startswith("#") or not pattern:
                 continue
             bare = pattern.removesuffix("/")
             if (expression := _expression(bare)) is not None:
                 ending = "/?" if bare == pattern else "/"  # the path of a folder ends in a slash
-                (of_paths if "/" in bare else of_names)[len(self._lets_in)] = expression + ending
-                self._lets_in.append(lets_in)
-        self._of_names, self._of_paths = _joined(of_names), _joined(of_paths)
+                (path_rules if "/" in bare else name_rules)[len(self._includes)] = expression + ending
+                self._includes.append(includes)
+        self._name_rules, self._path_rules = _joined(name_rules), _joined(path_rules)
 
     def verdict(self, path: str, is_folder: bool) -> bool | None:
-        """Return True if a path below the .gitignore is ignored, or None if no rule matches it."""
+        """Return True if a path below the .gitignore is ignored, False if not, None if no rule matches it."""
         path += "/" if is_folder else ""
         name = path[path.rfind("/", 0, -1) + 1 :]
-        number = max(_last_match(self._of_names, name), _last_match(self._of_paths, path))
-        return None if number < 0 else not self._lets_in[number]
+        number = max(_last_match(self._name_rules, name), _last_match(self._path_rules, path))
+        return None if number < 0 else not self._includes[number]
 
 
 _Joined = tuple[re.Pattern[str], list[int]]

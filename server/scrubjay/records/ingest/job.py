@@ -92,7 +92,7 @@ class Ingest:
 
     async def _differences(self, paths: Sequence[str], trees: Mapping[str, Tree], again: bool) -> Differences:
         files = [file for tree in trees.values() for file in tree.files]
-        unseen = [place for tree in trees.values() for place in tree.unseen]
+        unreadable = [place for tree in trees.values() for place in tree.unreadable]
         await self.store.flush()
         by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
         where = conditions.both(conditions.matching(scope=self.scope), by_path)
@@ -105,7 +105,7 @@ class Ingest:
             if document.forgotten_at is not None and document.forget_reason != GONE
         }
         roots = [as_text(path) for path in paths]
-        current = [row for row in current if row.path is None or not _within(row.path, unseen)]
+        current = [row for row in current if row.path is None or not _within(row.path, unreadable)]
         work = await asyncio.to_thread(differences, files, current, roots, unwanted=unwanted, again=again)
         gone = [document.path or "" for document in work.gone]
         for path in paths:  # a path that was never indexed is a mistake, not a deleted one
@@ -115,7 +115,7 @@ class Ingest:
         return work
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
-        """Read a file, and write it to its document, to that of a file that moved here, or to a new one.
+        """Read a file, and write it to its document; if it has none, to that of a moved file or to a new one.
 
         If the file cannot be read now, its document keeps its text.
         """

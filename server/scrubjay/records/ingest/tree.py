@@ -45,27 +45,27 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Tree:
-    """The files at a path, sorted, and the hidden folders in it that were passed over.
+    """The files at a path, sorted, and the hidden folders in it that were skipped.
 
-    `not_read` lists what could not be read, or was read only in part. Paths in `unseen` could not be looked
-    at, so they may have files.
+    `not_read` says what could not be read, or was read only in part. `unreadable` are the paths of files and
+    folders that the disk refused to read, so they may have files.
     """
 
     files: list[FileEntry]
     passed_over: list[str] = field(default_factory=list)
     not_read: list[NotRead] = field(default_factory=list)
-    unseen: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)  # files that are not text, by reason
 
     def leave_out(self, path: str, reason: str) -> None:
         """Add a file that becomes no document, with the reason."""
         self.left_out.setdefault(reason, []).append(as_text(path))
 
-    def leave_unseen(self, path: str, error: OSError) -> None:
-        """Add a file or folder that cannot be looked at now, so that its documents stay."""
+    def add_unreadable(self, path: str, error: OSError) -> None:
+        """Add a file or folder that cannot be read now, so that its documents stay."""
         path = as_text(path)
-        self.unseen.append(path)
-        reason = f"{path[:300]} cannot be looked at now ({error.strerror}); what is known of it stays."
+        self.unreadable.append(path)
+        reason = f"{path[:300]} cannot be read now ({error.strerror}); its documents stay."
         self.not_read.append(NotRead(path=path, reason=reason))
 
     def why_left_out(self, folder: str) -> Iterator[NotRead]:
@@ -89,9 +89,9 @@ def as_text(path: str) -> str:
 def files_at(path: str, *, hidden: bool = False) -> Tree | None:
     """Return the file at an absolute path, or the files below a folder; None if the path does not exist.
 
-    These are passed over: symbolic links, files whose suffix shows that they are not text, all that a
+    These are skipped: symbolic links, files whose suffix shows that they are not text, everything that a
     .gitignore names (in the folder, below it, or above it up to the repository's root) and, unless `hidden`,
-    hidden files and folders. The path itself is not passed over; a home of Scrubjay always is.
+    hidden files and folders. The path itself is not skipped; a home of Scrubjay always is.
 
     Raises:
         InputError: the path cannot be read, is in a home, or is the whole disk.
@@ -112,7 +112,7 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
         return None
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}."
+            f"{path[:300]!r} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from None
 
 
@@ -149,7 +149,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
             except FileNotFoundError:  # gone since the folder was listed
                 continue
             except OSError as error:
-                tree.leave_unseen(entry.path, error)
+                tree.add_unreadable(entry.path, error)
 
 
 def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
@@ -159,7 +159,7 @@ def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
     except (FileNotFoundError, NotADirectoryError):  # gone since its parent was listed
         return []
     except OSError as error:  # such as missing permissions, or folders so deep that the path is too long
-        tree.leave_unseen(folder, error)
+        tree.add_unreadable(folder, error)
         return []
 
 
