@@ -41,7 +41,7 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
         read(event.kind)
         session_id = event.session_id
         if event.kind and session_id is None:
-            raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
+            raise InputError("The event has no session_id of 1 to 200 characters; it was ignored.")
         if event.kind in events.TOOLS and not event.is_subagent:
             answer = hosts.answer(event, *events.tool_used(_call_for(home, event, env, clock())))
         elif event.kind and not event.is_subagent:
@@ -120,12 +120,12 @@ def _payload(stdin):
         if raw.rstrip().endswith(b"}"):
             payload = _parsed(raw)
     if len(raw) > MAX_STDIN:
-        raise InputError(f"The event has more than {MAX_STDIN:,} bytes; it was left alone.")
+        raise InputError(f"The event has more than {MAX_STDIN:,} bytes; it was ignored.")
     payload = payload or _parsed(raw)
     if payload is None:
-        raise InputError(f"The event is not JSON, in {len(raw):,} bytes; it was left alone.")
+        raise InputError(f"The event is not JSON, in {len(raw):,} bytes; it was ignored.")
     if not isinstance(payload, dict):
-        raise InputError(f"The event is a {type(payload).__name__} and not an object; it was left alone.")
+        raise InputError(f"The event is a {type(payload).__name__} and not an object; it was ignored.")
     return payload
 
 

@@ -362,7 +362,7 @@ def test_missing_or_mistyped_fields_never_fail_a_hook(host: Host, hook: str) -> 
     assert host.fire(hook, session_id="s" * 201) == {}
     host.envelopes()  # the written event is valid
     assert {line.split(" ", 3)[3] for line in host.log().splitlines()} == {
-        "The event has no session_id of 1 to 200 characters; it was left alone."
+        "The event has no session_id of 1 to 200 characters; it was ignored."
     }
 
 
