@@ -19,12 +19,12 @@ from scrubjay.store import row_sets
 from scrubjay.store.row_sets import among, filtered, rows_at, rows_of, shared_beginning
 from scrubjay.store.schema import from_table, read_table
 
-# Up to so many new rows are read one by one. To read more takes as long as to read all 10,000 (7 ms).
+# Most new rows that are read one by one. Reading more takes as long as reading all 10,000 (7 ms).
 MANY = 64
 _MAX_BYTES = 64 << 20
 FIRST = 3  # uses of a table before all of it is read; a search uses most tables once
 _MAX_ROWS = 10_000  # passages cached as objects
-_FEW = 3  # up to so many records are read one by one after a write; planning a write needs few
+_FEW = 3  # most records that are read one by one after a write; planning a write needs few
 TRIES = 3  # attempts to read a consistent set of rows
 _MAX_CHUNKS = 8  # of a table in memory; more are combined, which copies the table: 10 ms for 30 MB
 _MAX_RECORDS = 4_000  # records of a kind cached as objects

@@ -25,7 +25,7 @@ from scrubjay.store.manifest import is_whole, newest_manifest, read_manifest
 
 log = logging.getLogger("scrubjay.store")
 
-_MAX_BYTES = 256 << 20  # of an inventory; a line has 120 bytes, and a maintained store has some 1,000 files
+_MAX_BYTES = 256 << 20  # of an inventory; a line has 120 bytes, and a maintained store has about 1,000 files
 _BLOCK = 1 << 20  # bytes read at once
 _ASIDE = ".aside"  # in the name of anything moved aside; `move_aside_nonfile` adds it too
 _DRAFT = ".tmp"  # begins the name of an unfinished file of LanceDB; a writer that dies leaves it

@@ -30,8 +30,8 @@ _EMPTY_BITMAP = (12_346).to_bytes(4, "little") + bytes(4)  # a roaring bitmap wi
 async def examine(store: Store, *, deep: bool) -> None:
     """Compare a store with its inventory; repair its indexes, and report other damage in `store.damage`.
 
-    Compare the sizes of files; with `deep`, read the files, at some 500 MB a second, and then the records. If
-    the passages are damaged, `store.note` describes an empty index afterwards, which a reindex fills.
+    Compare the sizes of files; with `deep`, read the files, at about 500 MB a second, and then the records.
+    If the passages are damaged, `store.note` describes an empty index afterwards, which a reindex fills.
 
     Raises:
         OSError, RuntimeError: the disk or LanceDB refused.

@@ -116,7 +116,7 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
 
 @asynccontextmanager
 async def _renewals(lease: Lease) -> AsyncIterator[None]:
-    """Renew the lease while tables are created, which takes some twenty commits."""
+    """Renew the lease while tables are created, which takes about twenty commits."""
     finished = asyncio.Event()
 
     async def renew() -> None:

@@ -31,7 +31,7 @@ from scrubjay.store.upserts import upsert
 
 # 0 would make LanceDB warn about other writers. We hold the store's lock, so there is no other writer.
 _AT_ONCE = timedelta(milliseconds=1)
-_ROWS = 64  # so many rows are read or written again at once; a document may have 50 MB
+_ROWS = 64  # rows that are read or rewritten at once; a document may have 50 MB
 
 
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:

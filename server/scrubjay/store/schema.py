@@ -130,7 +130,7 @@ def from_table(model: type[R], table: pa.Table) -> list[R]:
 def _construct(model: type[R], values: dict[str, Any], defaults: dict[str, Any]) -> R:
     """Do the work of `model_construct`, without looking up every default for every row.
 
-    A search creates some 400 rows, which take 15 us each with `model_construct` and 4 with this.
+    A search creates about 400 rows, which take 15 us each with `model_construct` and 4 with this.
     """
     row = model.__new__(model)
     missing = {

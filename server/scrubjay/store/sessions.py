@@ -14,7 +14,7 @@ import pyarrow as pa
 from scrubjay.models.records import Turn
 from scrubjay.store.schema import micros
 
-CAPACITY = 4_000  # sessions, of about 20 turns each: some 20 MB
+CAPACITY = 4_000  # sessions, of about 20 turns each: about 20 MB
 # The columns from which a turn's place is made.
 COLUMNS = ("scope", "session_id", "started_at", "turn", "id", "role", "forgotten_at")
 

@@ -115,7 +115,7 @@ _WORDS = FTS(
     with_position=False,
 )
 _TEXT_INDEXES = {"search_text": _PROSE, "tied": _WORDS}
-# Up to so many vectors are compared one by one in memory, which takes 54 MB and 19 ms of processor time. With
+# Most vectors that are compared one by one in memory, which takes 54 MB and 19 ms of processor time. With
 # more passages, LanceDB's vector index is searched.
 FEW_VECTORS = 150_000
 
@@ -229,7 +229,7 @@ async def open_tables(
 
 
 def _index_cache(path: str, dim: int, rows: int) -> int:
-    """Return the size of the cache for the indexes of so many passages, in bytes."""
+    """Return the size of the cache for the indexes of this many passages (`rows`), in bytes."""
     vector_bytes = dim if rows > FEW_VECTORS or is_shared(path) else 0
     return min(rows * (vector_bytes + _CACHED_FOR_INDEXES), _MAX_INDEX_CACHE)
 

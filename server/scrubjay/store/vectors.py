@@ -17,7 +17,7 @@ from scrubjay.store.schema import VECTOR, read_batches
 
 _MAX_CONDITIONS = 8  # conditions whose matching rows are cached
 _AT_ONCE = 1_024  # vectors multiplied at once, so that they fit into a processor's cache
-# At most so many vectors are compared in the event loop, because starting a thread takes as long.
+# Most vectors that are compared in the event loop, because starting a thread takes as long.
 _MAX_IN_LOOP = 8_192
 
 
