@@ -123,7 +123,7 @@ async def test_no_field_escapes_its_fence(client: Client, engine: Engine, tmp_pa
         (files / f"{name}.xlsx").write_bytes(b"no workbook")
     look("a folder", text_of(await client.call_tool("add_document", {"path": str(files)})))
     core = await engine.core()
-    await core.consolidation.work_off()
+    await core.consolidation.process_all()
     for more in ({}, {"top_k": 100}, {"search_mode": "hybrid", "top_k": 100, "options": {"prev_turns": 5}}):
         for query in ("zebra", "Which zebra?", ORDER, "what did we do yesterday?", *MARKS.values()):
             searched = {"query": query, **more}

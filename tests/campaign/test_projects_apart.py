@@ -81,7 +81,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     await fact(core, f"The {OWN} is the user's own.", scope="user")
     app = build_app(engine, build_server(engine))
     async with app.router.lifespan_context(app):
-        await core.consolidation.work_off()
+        await core.consolidation.process_all()
         yield House(engine, core, app, owned, await _stored(core))
     await engine.close()
 

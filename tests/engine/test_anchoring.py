@@ -137,7 +137,7 @@ async def test_why_lists_turns_facts_and_commits_newest_first(
     await noted(core)
 
     async def names(place: str) -> list[str]:
-        reasons = await core.why.asked(place, str(repo.folder), scope, 10)
+        reasons = await core.why.reasons_for(place, str(repo.folder), scope, 10)
         return [f"{each.kind} {each.text.splitlines()[0]}" for each in reasons.results]
 
     about_retry = ["turn user: Why does `retry` double?", "commit Retry"]

@@ -165,14 +165,14 @@ async def test_what_shaped_a_file_follows_its_earlier_names(core: Core, repo: Re
     repo.commit({}, "Bake no more")
 
     async def names(place: str, query: str = "", last: int = 9) -> list[str]:
-        found = await core.why.asked(place, str(repo.folder), scope, last, query)
+        found = await core.why.reasons_for(place, str(repo.folder), scope, last, query)
         return [each.text.partition("\n")[0] for each in found.results]
 
     told = ["Rename the client", "The values of client.py come from the carrier."]
     assert await names("carrier.py") == [*told, REASON.partition("\n")[0], "Begin"]
     assert await names("notes.md") == ["Bake no more", "Bake bread", "Begin"]
     assert [text[:12] for text in await names("carrier.py", "why 30 s?", 1)] == ["Give the car"]
-    found = await core.why.asked("carrier.py", str(repo.folder), scope, 1, "why 30 s?")
+    found = await core.why.reasons_for("carrier.py", str(repo.folder), scope, 1, "why 30 s?")
     head, quoted = reasons(found, Frame((scope,))).splitlines()[1:-1]
     assert head.startswith("2026-02-28 12:00 commit ") and "25 s" in quoted
     with pytest.raises(InputError):

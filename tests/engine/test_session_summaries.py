@@ -146,7 +146,7 @@ async def test_silence_ends_a_session_and_its_summary_follows_a_later_turn(core:
 async def test_a_summary_can_be_requested_before_the_session_ends(core: Core):
     await session(core, "s", 2)
     await quiet(core)
-    await core.consolidation.work_off()
+    await core.consolidation.process_all()
     assert len(await summaries(core)) == 1
 
 
@@ -285,9 +285,9 @@ async def test_a_user_who_looks_at_the_page_comes_before_summaries(core: Core, m
     await session(core, "s", EVERY)
     await core.writer.settle()
     core.note_request()
-    assert await core.consolidation.work() == 0 and core.consolidation.waiting
+    assert await core.consolidation.process_batch() == 0 and core.consolidation.waiting
     monkeypatch.setattr("scrubjay.engine.core.QUIET_SECONDS", 0.0)
-    assert await core.consolidation.work() == 1
+    assert await core.consolidation.process_batch() == 1
 
 
 async def test_sessions_that_wait_are_worked_through_without_a_pause(core: Core, monkeypatch):
@@ -297,7 +297,7 @@ async def test_sessions_that_wait_are_worked_through_without_a_pause(core: Core,
     for name in ("a", "b", "c", "d", "e"):
         await session(core, name, 1)
     await core.writer.settle()
-    await core.consolidation.work_on()
+    await core.consolidation.process_while_resting()
     assert core.consolidation.waiting == 0
 
 

@@ -36,7 +36,7 @@ async def test_upkeep_survives_the_end_of_a_reindex_while_it_looks_for_work(core
     looking = core.store.tables.names
     await core.store.finish_generation()
     assert looking[-1] == "building" and core.store.building is None
-    assert not await upkeep._due("building", Bounds(fragments=2, unindexed=500))
+    assert not await upkeep._is_due("building", Bounds(fragments=2, unindexed=500))
 
 
 @pytest.mark.long

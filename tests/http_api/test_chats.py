@@ -224,7 +224,7 @@ async def test_only_summaries_are_found_under_summary_only(v4: V4, engine: Engin
         await converse(v4, [{**each, "content": f"{each['content']} ({n})"} for each in long])
     core = await engine.core()
     await core.writer.settle()
-    while await core.consolidation.work():
+    while await core.consolidation.process_batch():
         pass
     found = await v4.search("which zebra did we decide on", type="chat", limit=100)
     assert {each["role"] for each in found} == {"summary"} and len(found) == 21

@@ -90,7 +90,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
         words = await settle_in(open_client)
         await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")
         # An engine's own work for every tag is not part of any answer.
-        await core.consolidation.work_off()
+        await core.consolidation.process_all()
         async with with_permissions(app, Permissions(read_only=True)) as reader:
             yield House(core, app, words, await kept(core), open_client, bound, reader)
     await engine.close()

@@ -144,7 +144,7 @@ async def test_short_ids_in_requests_are_expanded_except_the_session_of_a_new_tu
 
 
 async def spelled(core: Core, kind: type[R], **arguments: Any) -> R:
-    return await core.ids.spell_out(parse(kind, arguments), SCOPE)
+    return await core.ids.with_full_ids(parse(kind, arguments), SCOPE)
 
 
 # From outside.

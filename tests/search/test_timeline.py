@@ -205,7 +205,7 @@ async def test_last_week_is_told_by_the_summaries_of_its_sessions(core: Core) ->
             answer = f"We decided to move step {number} of day {day} to the worker. " + "It runs. " * 40
             user, ts = f"move step {number} of day {day}", f"2026-03-0{day}T09:0{number}:00Z"
             await turn(core, f"s{day}", user=user, assistant=answer, ts=ts)
-    await core.consolidation.work_off()
+    await core.consolidation.process_all()
     await embedded(core)
     for ask, sessions in TOLD.items():
         hits = await asked(core, ask)

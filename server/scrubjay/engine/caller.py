@@ -33,7 +33,7 @@ class Caller:
     turn: AbstractAsyncContextManager[None] = field(default_factory=nullcontext, compare=False)
 
     @property
-    def seen(self) -> str | tuple[str, ...]:
+    def visible_scopes(self) -> str | tuple[str, ...]:
         """The scopes to search: the project's and the user's, or only the project's if confined."""
         scope = self.scope or USER_SCOPE
         return (scope,) if self.confined else scope

@@ -172,11 +172,11 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
 
 async def _request(core: Core, call: Call, kind: type[R]) -> R:
     """Return the call's arguments as a request, with full ids."""
-    return await core.ids.spell_out(call.request(kind), call.client_scope)
+    return await core.ids.with_full_ids(call.request(kind), call.client_scope)
 
 
 async def _show(core: Core, call: Call) -> Result:
-    """Return the record with an id, or else the turns from `start` on of the session with that id."""
+    """Return the record with an id, or else the session with that id, with its turns from `start`."""
     short_id = str(call.params.get("id"))
     record_id = await core.ids.full(short_id, call.client_scope)
     if await core.lists.find(record_id) is None:
@@ -224,7 +224,7 @@ async def _ids_on_branch(core: Core, call: Call) -> tuple[str, ...] | None:
     if (branch := call.params.pop("branch", None)) is None:
         return None
     if not (ids := await asyncio.to_thread(core.book.on_branch, str(branch))):
-        raise NotFound(f"Nothing is known to have been said on a branch {str(branch)[:100]!r}.")
+        raise NotFound(f"No turn or fact is from a branch {str(branch)[:100]!r}.")
     return tuple(ids)
 
 
@@ -232,7 +232,7 @@ async def _why(core: Core, call: Call) -> Result:
     place = call.params.get("place")
     if not isinstance(place, str) or not place.strip():
         raise InputError("place must be a path, with a line or a symbol after a colon if wanted.")
-    return await core.why.asked(place, call.folder, call.client_scope, call.last(10, maximum=100))
+    return await core.why.reasons_for(place, call.folder, call.client_scope, call.last(10, maximum=100))
 
 
 async def _search_documents(core: Core, call: Call) -> Result:
@@ -317,7 +317,7 @@ async def _reindex(core: Core, call: Call) -> dict[str, int]:
 
 async def _mend(core: Core, call: Call) -> dict[str, Any]:
     mended = await core.mending.mend()
-    await core.writer.settled()  # writes that waited because of the damage
+    await core.writer.try_settle()  # writes that waited because of the damage
     return mended
 
 

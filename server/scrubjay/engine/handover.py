@@ -18,7 +18,7 @@ from scrubjay.store.failures import not_written
 from scrubjay.store.follower import Follower
 from scrubjay.store.store import Store
 
-WAIT_SECONDS = 3.0  # a search waits so long for handed-over writes, and then answers without them
+WAIT_SECONDS = 3.0  # a search waits at most this long for handed-over writes, then answers without them
 LOOK_SECONDS = 0.15  # between two checks of the bucket
 OpenEnvelopes = Mapping[str, tuple[str, ...]]  # paths of envelopes, with the ids of the records they change
 
@@ -64,7 +64,7 @@ class Handover:
                 still_waiting = {record_id for entry_ids in self._sent.values() for record_id in entry_ids}
                 self._store.unstage(ids - still_waiting)
 
-    async def settled(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until everything handed over so far is written, at most `WAIT_SECONDS`."""
         sent, deadline = set(self._sent), time.monotonic() + WAIT_SECONDS
         while True:

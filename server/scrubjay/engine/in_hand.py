@@ -7,7 +7,7 @@ from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
 
-MOST_DEATHS = 2  # an envelope is moved away when so many engines hung or crashed on it
+MOST_DEATHS = 2  # an envelope is moved away after this many engines hung or crashed while reading it
 
 
 class InHand:
@@ -31,7 +31,9 @@ class InHand:
         name = os.path.basename(path)
         deaths = self._suspect_deaths if name == self._suspect else 0
         if deaths >= MOST_DEATHS:
-            raise InputError(f"{deaths} engines hung or crashed over it; log/deaths.log shows where.")
+            raise InputError(
+                f"{deaths} engines hung or crashed while reading it; log/deaths.log shows where."
+            )
         self._write(f"{name} {self._death_log_size} {deaths}")
 
     def put_down(self) -> None:

@@ -97,7 +97,7 @@ class Writer:
         store.wait_for_writer = self._hand_over_and_wait
         self._wake = asyncio.Event()
         self._in_hand = InHand(home)
-        self._doomed: set[str] = set()  # records whose bytes have to be removed from the disk
+        self._to_purge: set[str] = set()  # ids of records whose bytes have to be removed from the disk
         self.set_aside = 0
         self._unfinished: set[asyncio.Task[str | None]] = set()  # work that reads stopped waiting for
 
@@ -196,7 +196,7 @@ class Writer:
         """
         return await self._wait_at_most(self._drain_then(lambda: self._do_commit(self._store.flush)), seconds)
 
-    async def settled(self) -> str | None:
+    async def try_settle(self) -> str | None:
         """Empty the spool and settle its writes, if the disk allows it; return the same as `catch_up`."""
         return await self._wait_at_most(self._drain_then(self.settle), CATCH_UP_SECONDS)
 
@@ -273,7 +273,7 @@ class Writer:
         self._latest = max(self._latest, spool.time_ns_of(path))
         for changed_ids in self._changed_since:
             changed_ids.update(plan.purged, (change.record.id for change in plan.changes))
-        self._doomed.update(plan.purged)
+        self._to_purge.update(plan.purged)
         self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()
 
@@ -285,7 +285,7 @@ class Writer:
         """
         count_before = self._staged_count
         derived = await changes
-        if count_before != self._staged_count or self._doomed or not self._store.is_writer:
+        if count_before != self._staged_count or self._to_purge or not self._store.is_writer:
             return None
         for change in derived:
             self._store.stage(change)
@@ -307,7 +307,7 @@ class Writer:
                 if not self._store.is_writer:
                     await self._hand_over(self._handover)
                     return
-        paths, doomed, role = list(self._open), set(self._doomed), self._role
+        paths, doomed, role = list(self._open), set(self._to_purge), self._role
         await self._do_commit(self._store.commit)
         await self._store.checkpoint()
         if doomed:
@@ -353,8 +353,8 @@ class Writer:
             self._open.pop(path, None)
             self._borrowed.pop(path, None)
         if envelopes:
-            await self._remove_derived(self._doomed)
-            self._doomed.clear()
+            await self._remove_derived(self._to_purge)
+            self._to_purge.clear()
             self._role += 1
             assert self._store.shared is not None
             self._store.shared.leads = False  # until the handed-over envelopes are planned again
@@ -362,7 +362,7 @@ class Writer:
     async def _hand_over_and_wait(self) -> None:
         await self.settle()
         if self._handover is not None:
-            await self._handover.settled()
+            await self._handover.wait_until_written()
             await self._handover.follower.look()
 
     async def follow(self) -> None:
@@ -378,7 +378,7 @@ class Writer:
             entries = await shared.inbox.next_entries()
             async with self._store.lock:
                 self._store.unstage()
-            for collection in (self._open, self._borrowed, self._doomed):
+            for collection in (self._open, self._borrowed, self._to_purge):
                 collection.clear()
             self._handover.forget()
             self._role += 1
@@ -394,11 +394,11 @@ class Writer:
         No write is planned meanwhile, because a plan that had read such a record could bring it back.
         """
         async with self._order:
-            if doomed & self._doomed:
+            if doomed & self._to_purge:
                 await self._store.commit()
                 await purge(self._store, doomed, self._clock())
                 await self._remove_derived(doomed)
-                self._doomed -= doomed
+                self._to_purge -= doomed
 
     async def _remove_derived(self, ids: Collection[str]) -> None:
         if self._purged is not None and ids:

@@ -42,12 +42,12 @@ from scrubjay.reading import content_fields, read_file
 from scrubjay.text.answers import plural
 from scrubjay.text.foreign import defused, one_line
 
-QUIET_SECONDS = 1.0  # a call reports nothing for so long, and later sends signs of life so far apart
+QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
 REPORT_SECONDS = 0.25  # the least time between two progress notifications
-REASONS = 10  # so many records that shaped a file are shown, unless the call gives a number
+REASONS = 10  # records that shaped a file that are shown, unless the call gives a number
 # Arguments of a search that exclude records, so that a wrong value hides all of them.
 LIMITS = ("session_id", "tags", "partition_ids", "filters", "threshold", "as_of")
-PIECE = 3_000  # so many tokens of turns to distill are sent, unless the call gives a number
+PIECE = 3_000  # tokens of turns to distill that are sent, unless the call gives a number
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
@@ -87,7 +87,7 @@ async def _call_tool(
             reason = "changes the memory, and this token may only read"
             raise InputError(f"{name} {reason}. Use another token.")
         reach = by.reach(getattr(request, "scope", None))
-        request = await (await engine.core_soon()).ids.spell_out(request, by.seen, reach)
+        request = await (await engine.core_soon()).ids.with_full_ids(request, by.visible_scopes, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
         note_given(engine, name, by, answer.text)
     except ScrubjayError as error:
@@ -192,7 +192,7 @@ def failure(sentence: str) -> dict[str, Any]:
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, _: Form) -> Answer:
     limits = tuple(name for name in LIMITS if getattr(request, name))
-    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder, limits=limits)
+    frame = render.Frame(search_scopes(request.scope, by.visible_scopes), folder=by.folder, limits=limits)
     if request.search_mode == "undistilled":
         return await _undistilled(engine, request, by, frame)
     if request.path is not None:
@@ -203,7 +203,7 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
         return _length(render.length(hit, frame), hit, structured=structured)
 
     hits: MemoryHits = await (await engine.core()).search.memories(
-        request, by.seen, folder=by.folder, measure=measure
+        request, by.visible_scopes, folder=by.folder, measure=measure
     )
     return fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)[1]
 
@@ -213,7 +213,7 @@ async def _reasons(engine: Engine, request: SearchMemories, by: Caller, frame: r
     if by.folder is None:
         raise InputError("path = a file of the project: this client has no project folder. Leave path out.")
     place, scope = str(request.path), request.scope or by.scope or USER_SCOPE
-    reasons = await (await engine.core()).why.asked(
+    reasons = await (await engine.core()).why.reasons_for(
         place, by.folder, scope, request.top_k or REASONS, request.query
     )
     text = render.reasons(reasons, frame)
@@ -287,12 +287,14 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
         path = os.path.realpath(os.path.join(by.folder, os.path.expanduser(request.path)))
         request = request.model_copy(update={"path": path})
     limits = ("filters",) if request.filters else ()
-    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder, limits=limits)
+    frame = render.Frame(search_scopes(request.scope, by.visible_scopes), folder=by.folder, limits=limits)
 
     def measure(hit: DocumentHit) -> int:
         return _length(render.document_length(hit, frame), hit, structured=form.structured)
 
-    hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen, measure=measure)
+    hits: DocumentHits = await (await engine.core()).search.documents(
+        request, by.visible_scopes, measure=measure
+    )
     place = " and ".join(filter(None, (frame.path(request.path), request.doc_id))) or None
     write = partial(render.document_hits, frame=frame, place=place)
     return fitted(hits, write, render.trimmed_documents, structured=form.structured)[1]

@@ -65,7 +65,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
     core, kind, record_id = await engine.core_soon(), match[1], unquote(match[2])
-    record = await core.ids.reached(record_id, by.reach(_scope_named(engine, match[3], by)))
+    record = await core.ids.record_within(record_id, by.reach(_scope_named(engine, match[3], by)))
     if record is None or _is_hidden(record, engine.clock()) or _kind(record) != kind:
         advice = "" if by.confined else " For another project's, add ?scope=* to the address."
         raise NotFound(

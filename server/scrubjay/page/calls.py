@@ -265,7 +265,7 @@ async def _alike(call: Call, request: Records) -> Any:
     """Return, by the id of a given fact, the first fact that may contradict it or says something newer."""
     rivals: dict[str, Any] = {}
     for fact in (await call.core.lists.get(Memory, request.ids)).values():
-        for hit in await call.core.lists.like(fact):
+        for hit in await call.core.lists.similar_facts(fact):
             if hit.reason == "contradict" or (hit.reason == "update" and hit.date > fact.created_at):
                 reason: Literal["contradict", "newer"] = "newer" if hit.reason == "update" else "contradict"
                 rivals.setdefault(fact.id, Rival(hit.id, hit.memory or "", hit.date, reason)._asdict())
@@ -290,7 +290,7 @@ async def _fact(call: Call, request: OneRecord) -> Any:
         raise NotFound(f"No fact has the id {request.id[:80]!r}. It may be purged.")
     newest = await lists.newest_version(fact)
     context = (await lists.links([newest], newest.scope)).get(newest.id)
-    like = [] if newest.forgotten_at else await lists.like(newest)
+    like = [] if newest.forgotten_at else await lists.similar_facts(newest)
     repeats = await lists.get(Memory, newest.alike)
     documents = await lists.cited_documents(newest.document_ids)
     mark = (await call.core.marking.marks([as_hit(newest)], None)).get(newest.id)

@@ -36,14 +36,14 @@ AnchoredRecord = Turn | Memory
 class Anchoring:
     """Writes the anchors of a home's records into its book; `lock` is held while it works.
 
-    `resting` returns True while no user waits for other work.
+    `is_resting` returns True while no user waits for other work.
     """
 
     def __init__(
-        self, store: Store, book: Book, trees: Trees, clock: Clock, resting: Callable[[], bool]
+        self, store: Store, book: Book, trees: Trees, clock: Clock, is_resting: Callable[[], bool]
     ) -> None:
         self._store, self._book, self._trees, self._clock = store, book, trees, clock
-        self._resting = resting
+        self._is_resting = is_resting
         self._due: dict[str, type[AnchoredRecord]] = {}  # by record id, the newest last
         self._wake = asyncio.Event()
         self.lock = asyncio.Lock()
@@ -66,8 +66,8 @@ class Anchoring:
 
     async def run(self) -> None:
         """Anchor all records that have no anchor yet, and then new ones, forever."""
-        await asyncio.sleep(QUIET_SECONDS)  # the first client goes first
-        with failures_logged(log, "records without anchors were not looked for"):
+        await asyncio.sleep(QUIET_SECONDS)  # so that the first client is served first
+        with failures_logged(log, "the search for records without anchors failed"):
             await self._find_missing()
         self.wake()
         while True:
@@ -75,7 +75,7 @@ class Anchoring:
             self._wake.clear()
             if await quiet_for(QUIET_SECONDS, self._wake):
                 while self._due:
-                    if self._resting():  # a search goes first
+                    if self._is_resting():  # searches take precedence
                         await self.work()
                     await asyncio.sleep(PAUSE_SECONDS)
 

@@ -79,13 +79,13 @@ class Completion:
         # If the turn has no answer, its host may have ended long ago, so its transcript is read only once.
         attempt = 0 if args.get("assistant") else len(DELAYS) - 1
         delay = DELAYS[0] if args.get("assistant") else 0.0
-        self._later(lambda: self._complete(session, args, attempt), delay)
+        self._schedule(lambda: self._complete(session, args, attempt), delay)
 
     def reconcile(self, path: str) -> None:
         """Compare the session that a request in a file names with its transcript, and remove the file."""
-        self._later(partial(self._reconcile_file, path), 0.0)
+        self._schedule(partial(self._reconcile_file, path), 0.0)
 
-    def _later(self, run: Callable[[], Awaitable[None]], delay: float) -> None:
+    def _schedule(self, run: Callable[[], Awaitable[None]], delay: float) -> None:
         self.waiting += 1
         asyncio.get_running_loop().call_later(delay, self._jobs.put_nowait, run)
 
@@ -99,7 +99,7 @@ class Completion:
                 await run()
             except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
                 # The transcript belongs to the host, and so do its errors.
-                log.info("a transcript was passed over: %s", type(error).__name__)
+                log.info("a transcript was skipped: %s", type(error).__name__)
             finally:
                 self.waiting -= 1
 
@@ -127,13 +127,13 @@ class Completion:
         if is_whole and not turns[-1]["started_at"]:  # the host writes no time, but the hook knows it
             turns[-1] = {**turns[-1], "started_at": args.get("ts")}
         if not is_whole and attempt + 1 < len(DELAYS):
-            self._later(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
+            self._schedule(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
         await self._compare(session, turns, matching.RECENT)
 
     async def _compare(
         self, session: _Session, turns: list[dict[str, Any]], limit: int | None = None
     ) -> None:
-        """Record those of the last `limit` turns of a transcript that the store lacks or has incomplete.
+        """Record the last `limit` turns of a transcript, unless the store already has them complete.
 
         The last turn is left out while it continues, and so are prompts that wait for their Stop.
         """

@@ -107,19 +107,19 @@ class Consolidation:
                 self._wake.set()  # check again
             else:
                 with failures_logged(log, "sessions and facts were not consolidated"):
-                    await self.work_on()
+                    await self.process_while_resting()
 
-    async def work_on(self) -> None:
-        """Work until nothing waits or something else works, without pauses between the batches.
+    async def process_while_resting(self) -> None:
+        """Process batches until nothing waits or something else works, without pauses between them.
 
         Pauses would delay 20,000 imported facts by 20 minutes: there would be 400, each of at least 3 s.
         """
         before = None
         while before is None or 0 < self.waiting < before:
             before = self.waiting
-            await self.work()
+            await self.process_batch()
 
-    async def work(self) -> int:
+    async def process_batch(self) -> int:
         """Process a batch of changes, if nothing else works; return how many records were written."""
         if not self._store.is_writer:  # the next writer continues from the note
             self._caught_up = False
@@ -127,9 +127,9 @@ class Consolidation:
             self._ongoing.clear()
             return 0
         async with self._work_lock:
-            return await self._work_through_batch(self._is_resting)
+            return await self._process_batch(self._is_resting)
 
-    async def work_off(self) -> int:
+    async def process_all(self) -> int:
         """Process all changes on request; return how many.
 
         Ongoing sessions are summarised up to their last turn. Changes that a write interrupts stay queued.
@@ -145,11 +145,11 @@ class Consolidation:
             before = self.waiting + 1
             while 0 < self.waiting < before:
                 before = self.waiting
-                await self._work_through_batch(lambda: True)
+                await self._process_batch(lambda: True)
                 processed += before - self.waiting
         return processed
 
-    async def _work_through_batch(self, is_resting: Callable[[], bool]) -> int:
+    async def _process_batch(self, is_resting: Callable[[], bool]) -> int:
         await self._catch_up()
         written_count, batch = 0, list(self._changed)[:AT_ONCE]
         vectors = await self._store.passages.vectors_of_facts(each for each in batch if isinstance(each, str))

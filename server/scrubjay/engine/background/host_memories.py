@@ -1,6 +1,6 @@
 """Updates facts from the memories of the assistants that `setup` connected, while the engine runs.
 
-The files are looked at every ten seconds, read when they have changed, and never written.
+The files are checked every ten seconds, read when they have changed, and never written.
 """
 
 import asyncio
@@ -82,5 +82,5 @@ class HostMemories:
             try:
                 contents.append(memory_files.kept_file(self._home, policy, file, machine))
             except (OSError, ValueError) as error:
-                log.info("a file of %s was passed over: %s", file.source, type(error).__name__)
+                log.info("a file of %s was skipped: %s", file.source, type(error).__name__)
         return [each for each in contents if each is not None]

@@ -38,16 +38,17 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# How many passages get their vectors in one commit, which rewrites their rows and wakes a compaction. A batch
-# takes about `BATCH_SECONDS`, so that even a slow or busy machine can soon tell how long a backlog will take.
+# Least and most passages that get their vectors in one commit, which rewrites their rows and wakes a
+# compaction. A batch takes about `BATCH_SECONDS`, so that even a slow machine can soon estimate how long a
+# backlog will take.
 FIRST_BATCH, BATCH = 128, 1_024
 BATCH_SECONDS = 8.0
 NEW = 256  # new passages that are embedded before all others
-NEW_OF_ONE = 24  # of one record; the rest of a long record waits with all others
+NEW_OF_ONE = 24  # new passages of one record; the rest of a long record joins the backlog
 # Characters of new passages in one batch: a burst of writes fits, and the next burst does not wait long.
 AHEAD_SIZE = 4_000
-# A search warns if at least so many of its passages, and at least this share of them, wait for their vectors.
-# Fewer are a turn or two of the last seconds, and no reason to doubt an answer.
+# A search warns if at least MANY of its passages, and at least this SHARE, wait for their vectors. Fewer are
+# a turn or two of the last seconds, which is not a reason to doubt an answer.
 MANY, SHARE = 50, 0.01
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two checks for vectors that a caller waits for
@@ -59,7 +60,7 @@ LOADING = "The model is being loaded; until then words alone are searched."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats the turn's other
 # passages, and would have 40 % of all codes. Of a long text, such as a log of a hundred pieces, only the
 # first pieces get codes, to save disk space and time in late interaction.
-_CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
+_CODED_PARTS = 12  # of each side of a turn: about 10,000 characters
 _WITHOUT_CODES = conditions.both(
     conditions.missing("token_vectors"),
     conditions.differs("src", "chunk"),
@@ -85,9 +86,9 @@ class Indexer:
     ) -> None:
         self._store, self._worker, self._embedded, self._wants_tokens = store, worker, embedded, late
         self._new: dict[str, Passage] = {}  # new passages by id, the newest last
-        self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
-        self._put_off = 0  # how often new passages were left to wait with all others
-        # The values of `Store.vectorless_writes` and `_put_off` when no other passage waited for its vector.
+        self._ahead: dict[str, Passage] = {}  # being embedded ahead of the backlog
+        self._deferrals = 0  # how often new passages joined the backlog instead
+        # The values of `Store.vectorless_writes` and `_deferrals` when the backlog was last empty.
         self._counts_when_done = (-1, 0)
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
@@ -126,8 +127,8 @@ class Indexer:
 
         The store is read only if many may be waiting.
         """
-        others_wait = (self._store.vectorless_writes, self._put_off) != self._counts_when_done
-        few_wait = not others_wait and len(self._new) + len(self._ahead) < MANY
+        has_backlog = (self._store.vectorless_writes, self._deferrals) != self._counts_when_done
+        few_wait = not has_backlog and len(self._new) + len(self._ahead) < MANY
         if self.trouble or few_wait or not self._store.is_writer:
             return self.notice
         waiting = await self._store.passages.count(conditions.both(searched, conditions.NO_VECTOR))
@@ -139,7 +140,7 @@ class Indexer:
 
     def wake(self) -> None:
         """Start looking for passages without a vector, if any may have been committed."""
-        if (self._store.vectorless_writes, self._put_off) != self._counts_when_done:
+        if (self._store.vectorless_writes, self._deferrals) != self._counts_when_done:
             self._idle = False
             self._wake.set()
 
@@ -153,7 +154,7 @@ class Indexer:
             self._new.update((each.id, each) for each in change.passages[:NEW_OF_ONE])
             while len(self._new) > NEW:
                 del self._new[next(iter(self._new))]
-                self._put_off += 1  # the deleted one may be committed, so `embed_some` must look for it
+                self._deferrals += 1  # the deleted one may be committed, so `embed_some` must look for it
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
@@ -348,8 +349,8 @@ class Indexer:
             return 0
         wants_codes = self._wants_tokens() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
-        # Count before the query: a passage put off during it is in `excluded`, so it needs another query.
-        counts = self._store.vectorless_writes, self._put_off
+        # Count before the query: a passage deferred during it is in `excluded`, so it needs another query.
+        counts = self._store.vectorless_writes, self._deferrals
         if counts != self._counts_when_done:
             not_excluded = conditions.negation(conditions.one_of("id", excluded))
             where = conditions.both(conditions.NO_VECTOR, not_excluded)
@@ -378,11 +379,11 @@ class Indexer:
                     await self._embed_new()
             except (OSError, RuntimeError, ValueError, EncoderError) as error:
                 # `run` will find them and try again.
-                log.warning("new passages wait for their vectors with all others: %s", reason(error))
+                log.warning("new passages join the backlog: %s", reason(error))
             if self._new or self._ahead:
                 self._new.clear()
                 self._ahead.clear()
-                self._put_off += 1
+                self._deferrals += 1
                 self.wake()
 
     async def _embed_new(self) -> None:
@@ -394,7 +395,7 @@ class Indexer:
                 self._ahead[passage_id] = passage
                 size += len(passage.text)
             else:
-                self._put_off += 1  # it waits with all others
+                self._deferrals += 1
         self.wake()
         if self._ahead:
             await self._embed(await self._worker.ready(), list(self._ahead.values()), soon=True)

@@ -24,7 +24,7 @@ class Mending:
     def __init__(self, store: Store, emptied: Callable[[], None]) -> None:
         self._store, self._emptied = store, emptied
         self._lock = asyncio.Lock()
-        self._looked_at = -math.inf
+        self._examined_at = -math.inf
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
@@ -41,14 +41,14 @@ class Mending:
 
     async def look(self) -> None:
         """Examine the store, unless that was done a moment ago; wait for an examination that is running."""
-        if time.monotonic() - self._looked_at < PAUSE:
+        if time.monotonic() - self._examined_at < PAUSE:
             async with self._lock:
                 return
-        self._looked_at = time.monotonic()
+        self._examined_at = time.monotonic()
         try:
             await self.report()
         except (OSError, RuntimeError, ValueError, StoreError) as error:
-            log.error("damage was looked for in vain: %s", reason(error))
+            log.error("the check for damage failed: %s", reason(error))
 
     async def report(self) -> dict[str, Any]:
         """Examine the store now; return the damage and the repairs so far, in sentences.

@@ -72,10 +72,10 @@ def take(home: Home, path: str) -> ProcessedEvent:
         _record_answer(call)
     else:
         if event.kind == "start":
-            _settle_left_behind(call)
+            _record_abandoned(call)
         else:
             pair = prompts.pair(home, event.session_id, None, event.time_ns)
-            _settle(call, pair.waiting if pair else ())
+            _record_unanswered(call, pair.waiting if pair else ())
         # A compaction comes in the middle of a turn, whose Stop will follow.
         if event.transcript_path and event.source != "compact":
             request = _write_request(call)
@@ -108,10 +108,10 @@ def _record_answer(call: _Call) -> None:
     event = call.event
     pair = _pair(call)
     if pair and _answers_unsaved_prompt(call, pair.waiting):
-        _settle(call, pair.waiting)
+        _record_unanswered(call, pair.waiting)
         pair = None
     if not event.records or (pair and pair.hidden) or (pair is None and _answers_hidden_prompt(call)):
-        _settle(call, pair.waiting if pair else ())
+        _record_unanswered(call, pair.waiting if pair else ())
         return
     if event.prompt and (pair is None or event.prompt not in (pair.user or "")):
         _save(call, event.prompt, event.redacted_prompt)
@@ -238,7 +238,7 @@ def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
     for position, prompt in enumerate(waiting):
         origin = prompt.origin
         if prompt.user and origin and not is_excluded(call.policy, *origin["folders"]):
-            # what was captured when the prompt was typed decides, not what is captured now
+            # the setting `capture` at the time of the prompt decides, not the current one
             policy, user = call.hook_policy._replace(capture=origin["capture"]), cut(prompt.user)
             if should_record([user], policy):
                 args = {"session_id": event.session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
@@ -247,7 +247,7 @@ def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
         _mark_answered(call, prompt)
 
 
-def _settle(call: _Call, waiting: Sequence[Pair]) -> None:
+def _record_unanswered(call: _Call, waiting: Sequence[Pair]) -> None:
     """Record prompts that no Stop will answer, with the ids of their turns in the transcript, if any."""
     ended = (
         {prompt.files[0]: prompt for prompt in _ended_prompts(call, waiting, over=True)} if waiting else {}
@@ -255,13 +255,13 @@ def _settle(call: _Call, waiting: Sequence[Pair]) -> None:
     _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
 
 
-def _settle_left_behind(call: _Call) -> None:
+def _record_abandoned(call: _Call) -> None:
     """Record the prompts of killed processes, and delete the files of old sessions."""
     event, now = call.event, call.event.time_ns / SECOND
-    for waiting in prompts.left_behind(call.home, now):
+    for waiting in prompts.abandoned(call.home, now):
         origin = waiting[0].origin or {}
         session_fields = {name: origin[name] for name in ("session_id", "transcript_path", "host")}
-        _settle(call._replace(event=event.model_copy(update=session_fields)), waiting)
+        _record_unanswered(call._replace(event=event.model_copy(update=session_fields)), waiting)
     prompts.sweep(call.home, now)
 
 

@@ -25,8 +25,8 @@ from scrubjay.home.paths import Home
 from scrubjay.transcripts.turn import PROMPT_KEY
 
 KEPT_ANSWERED = 20  # prompts per session
-KEPT_S = 7 * 86_400.0  # a session's folder is deleted when it was untouched for so long
-QUIET_S = 3_600.0  # after so long without events, a session's prompts will get no answer
+KEPT_S = 7 * 86_400.0  # a session's folder is deleted after this time without a change
+QUIET_S = 3_600.0  # after this time without events, a session's prompts will get no answer
 MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
 
 _FIELDS = {"prompt_id", "text", "saved_at", "redacted", "said"}  # of a file; `said` is a pair's origin
@@ -154,7 +154,7 @@ def unnamed(home: Home, session_id: str) -> set[str]:
     return {each.user for each in waiting if each.user and each.key.startswith(PROMPT_KEY)}
 
 
-def left_behind(home: Home, now: float) -> list[list[Pair]]:
+def abandoned(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
     Each session has a list of its prompts in order, each as a pair. Prompts that must not be recorded are

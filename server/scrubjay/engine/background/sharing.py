@@ -63,7 +63,7 @@ class Sharing:
             try:
                 await shared.lease.release()
             except (OSError, RuntimeError, ValueError) as error:  # the lease expires by itself
-                log.warning("the lease could not be given back: %s", reason(error))
+                log.warning("the lease could not be released: %s", reason(error))
 
     async def _begin(self) -> None:
         store = self._store

@@ -24,16 +24,16 @@ from scrubjay.store.tables import index_vectors, vector_segments
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
 IDLE_SECONDS = 3.0  # a compaction rewrites its table, so if it can, it waits for this time without a write
-# The vector index is built when so many passages have a vector. So few vectors could be compared in memory,
-# but with an index, compactions leave the fragments of its segments alone and do not rewrite all rows. With
-# 10,000 turns and no index, the engine's peak was 796 MB instead of 692 MB, and a search waited for a write
-# for 4.4 s instead of 0.9 s.
+# Least passages with a vector for which the vector index is built. This many could be compared in memory, but
+# with an index, compactions do not rewrite the rows in the fragments of its segments. With 10,000 turns and
+# no index, the engine's peak was 796 MB instead of 692 MB, and a search waited for a write for 4.4 s instead
+# of 0.9 s.
 VECTORS = 1_000
 # With more rows than this, a compaction or a vector index takes seconds, so the table has wider bounds.
 LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # the bounds of such a table are multiplied by this
-# The vector index is rebuilt when it has so many segments, because fragments of different segments never
-# merge. A rebuild takes 0.3 s for 30,000 passages.
+# Segments at which the vector index is rebuilt, because fragments of different segments never merge. A
+# rebuild takes 0.3 s for 30,000 passages.
 VECTOR_SEGMENTS = 4
 # A version is kept for this time after it was superseded, because a query of this process may still read it.
 # Where other processes write, 5 s was measured to be enough, while with 0 s removed rows came back.
@@ -44,7 +44,7 @@ LOOK_EVERY = 4  # commits between checks; checking four tables costs 4 ms of pro
 QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0
 KEEP_ALL = timedelta(days=7)
 KEEP_READ = timedelta(days=36_500)  # while a reader uses an older version, however old
-# The store is reopened after so many compactions, because each leaves 2-4 file descriptors and some 15 MB of
+# Compactions after which the store is reopened, because each leaves 2-4 file descriptors and about 15 MB of
 # superseded index pages in the old session.
 REOPEN_AFTER = 2
 ORPHANS_EVERY = 86_400.0  # seconds between two removals of files that failed writes left
@@ -71,17 +71,17 @@ BUSY, IDLE = Bounds(24, 500, 24), Bounds(4, 50)
 class Upkeep:
     """Maintains the tables of one store. `failures` counts compactions that failed in a row.
 
-    `resting` returns True if no passage waits for its vector: the time between two batches of a long ingest
-    is not a pause. `failed` is called after a failed compaction.
+    `is_resting` returns True if no passage waits for its vector: the time between two batches of a long
+    ingest is not a pause. `failed` is called after a failed compaction.
     """
 
     def __init__(
         self,
         store: Store,
-        resting: Callable[[], bool] = lambda: True,
+        is_resting: Callable[[], bool] = lambda: True,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._store, self._resting, self._failed = store, resting, failed
+        self._store, self._is_resting, self._failed = store, is_resting, failed
         self._wake = asyncio.Event()
         self._since_reopened = 0
         self._commits = 0  # since the last look
@@ -104,7 +104,7 @@ class Upkeep:
             self._wake.clear()
             if self._commits >= LOOK_EVERY:
                 await self.tidy(BUSY)
-            if await quiet_for(IDLE_SECONDS, self._wake) and self._resting():
+            if await quiet_for(IDLE_SECONDS, self._wake) and self._is_resting():
                 await self.tidy(IDLE)
 
     async def tidy(self, bounds: Bounds) -> int:
@@ -115,7 +115,7 @@ class Upkeep:
         self._commits = 0
         old_tables = self._store.tables
         async with self._counting_failures():
-            due = [name for name in self._store.tables.names if await self._due(name, bounds)]
+            due = [name for name in self._store.tables.names if await self._is_due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
             if due:
@@ -149,7 +149,7 @@ class Upkeep:
         finally:
             self.working = False
 
-    async def _due(self, name: str, bounds: Bounds) -> bool:
+    async def _is_due(self, name: str, bounds: Bounds) -> bool:
         if name not in self._store.tables.names:  # a reindex ended meanwhile
             return False
         table = self._store.tables.of(name)
@@ -198,7 +198,7 @@ class Upkeep:
             if name not in self._store.tables.names:
                 return False
             await self._store.tables.of(name).optimize(
-                cleanup_older_than=keep, delete_unverified=orphans and self._orphans_due()
+                cleanup_older_than=keep, delete_unverified=orphans and self._are_orphans_due()
             )
             return True
 
@@ -230,8 +230,8 @@ class Upkeep:
             return KEEP_READ
         return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
-    def _orphans_due(self) -> bool:
-        """Return True if files that failed writes left are due to be removed.
+    def _are_orphans_due(self) -> bool:
+        """Return True if files that failed writes left should be removed now, at most once a day.
 
         This is only safe with a single writer. With several, LanceDB removes the files after a week.
         """

@@ -45,7 +45,7 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
         why = f"The engine {me.version} is finishing to make room."
         return _refusal(fields, why, retry=True, make_room=True)
     if hello.replace:
-        why = f"The engine {me.version} (pid {me.pid}) was started by hand and stays."
+        why = f"The engine {me.version} (pid {me.pid}) was started by hand, so it keeps running."
         return _refusal(fields, f"{why} Stop it where it was started.")
     if hello.protocol != me.protocol:
         return _refusal(fields, _mismatch(hello, me))

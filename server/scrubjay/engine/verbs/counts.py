@@ -10,7 +10,7 @@ from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scop
 
 __all__ = ["Counts", "ScopeCounts"]
 
-MOST_KEYS = 20  # at most so many keys of a filter are checked
+MOST_KEYS = 20  # keys of a filter that are checked
 _NAMES = ("turns", "memories", "documents", "commits")
 
 

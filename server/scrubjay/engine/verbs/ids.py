@@ -44,7 +44,7 @@ class Ids(Verb):
             return turn.scope, session_id
         raise NotFound(f"There is no session {short_id[:80]!r}. `scrubjay sessions` lists them.")
 
-    async def reached(self, short_id: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
+    async def record_within(self, short_id: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
         """Return the record in the scopes of `reach` (None: all) that `short_id` matches, or None.
 
         Raises:
@@ -53,7 +53,7 @@ class Ids(Verb):
         record = await self._store.find(await self.full(short_id, reach))
         return None if record is not None and reach is not None and record.scope not in reach else record
 
-    async def spell_out(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
+    async def with_full_ids(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
         """Return the request with full ids. The ids of a turn to record stay, because they name sessions.
 
         Raises:
@@ -87,7 +87,7 @@ class Ids(Verb):
     async def _turn_fields(self, request: AddMemory, reach: tuple[str, ...] | None) -> dict[str, Any]:
         """Return the session and the number of the turn that a distilled fact names."""
         turn_id = request.metadata.get("turn")
-        turn = await self.reached(turn_id, reach) if isinstance(turn_id, str) else None
+        turn = await self.record_within(turn_id, reach) if isinstance(turn_id, str) else None
         if not isinstance(turn, Turn):
             example = '"metadata": {"turn": "66288832/5"}'
             raise InputError(
@@ -96,7 +96,7 @@ class Ids(Verb):
         return {"session_id": turn.session_id, "turn": turn.turn}
 
     async def _id_in(self, short_id: str, reach: tuple[str, ...], field: str = "") -> str:
-        record = await self.reached(short_id, reach)
+        record = await self.record_within(short_id, reach)
         if record is None:
             message = f"There is no record with the id {short_id[:80]!r}. Use the id of a search result."
             message = f"{field}: {message}" if field else message

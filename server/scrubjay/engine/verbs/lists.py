@@ -225,7 +225,7 @@ class Lists(Verb):
         now = self._clock()
         return [fact for fact in await facts_of_documents(self._store, document_ids) if is_current(fact, now)]
 
-    async def fact_saying(self, content: str, scope: str) -> Memory:
+    async def fact_with_text(self, content: str, scope: str) -> Memory:
         """Return the fact of a scope with exactly these words: the current one, or else the last one.
 
         Raises:
@@ -251,7 +251,7 @@ class Lists(Verb):
         question = Question("", (scope,), ("memory",), self._clock())
         return await lineage.contexts(self._store, question, facts)
 
-    async def like(self, fact: Memory) -> list[Hit]:
+    async def similar_facts(self, fact: Memory) -> list[Hit]:
         """Return facts that a fact repeats, may contradict or resembles; see `search.similar.facts_like`."""
         await self._writer.catch_up()
         return await facts_like(self._store, fact, self._clock(), self._indexer.embed_soon)

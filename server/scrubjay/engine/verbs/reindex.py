@@ -14,7 +14,7 @@ from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
-from scrubjay.store.bucket.sharing import refuse_follower
+from scrubjay.store.bucket.sharing import require_maintainer
 from scrubjay.store.notes import BUILDING
 from scrubjay.store.schema import read_table
 from scrubjay.store.upserts import stored_embeddings
@@ -118,7 +118,7 @@ class Reindex(LongVerb):
 
     async def _run(self, restarts: int) -> None:
         store, indexer = self._store, self._indexer
-        refuse_follower(store.shared, "A reindex")
+        require_maintainer(store.shared, "A reindex")
         encoder = await indexer.load()
         await indexer.check_space()
         await self._writer.settle()
@@ -136,7 +136,7 @@ class Reindex(LongVerb):
                     self._report(total - waiting, total, "embedding")
                     waiting = await indexer.embed_built(encoder)
                     total = await store.passages.count_built()
-                    refuse_follower(store.shared, "A reindex")
+                    require_maintainer(store.shared, "A reindex")
                 self._report(total, total, "embedding")
             await store.finish_generation()
             if store.restarts == restarts:
@@ -173,7 +173,7 @@ class Reindex(LongVerb):
             try:
                 rows = await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
                 for start in range(0, len(rows), PAGE):
-                    refuse_follower(self._store.shared, "A reindex")
+                    require_maintainer(self._store.shared, "A reindex")
                     page = [row.id for row in rows[start : start + PAGE]]
                     await self._store.refill(kind, page, passages_of)
                     if keep is not None:

@@ -25,8 +25,8 @@ from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
 # minimum relevance for forgetting by query; a hit below it is probably about something else
 LEAST_RELEVANCE = 0.5
-MOST = 100  # a query forgets at most so many records
-DRY_RUNS = 32  # so many of the latest dry runs are remembered
+MOST = 100  # records that a query forgets at most
+DRY_RUNS = 32  # latest dry runs that are remembered
 
 
 @dataclass(eq=False)

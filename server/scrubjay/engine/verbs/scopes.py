@@ -8,7 +8,7 @@ from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home import openings
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import conditions
-from scrubjay.store.bucket.sharing import refuse_follower
+from scrubjay.store.bucket.sharing import require_maintainer
 
 
 @dataclass(eq=False)
@@ -24,7 +24,7 @@ class Scopes(Verb):
         Raises:
             InputError: another engine maintains the store.
         """
-        refuse_follower(self._store.shared, "Merging scopes")
+        require_maintainer(self._store.shared, "Merging scopes")
         await self._writer.drain()
         await self._writer.settle()
         await self._scope_settings.merge(old, new)

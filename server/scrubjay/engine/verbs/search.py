@@ -35,7 +35,7 @@ from scrubjay.text.dates import LocalZone
 
 log = logging.getLogger("scrubjay.engine.verbs.search")
 
-SEARCHES = 8  # after so many searches, unused memory is released; after 32, it is 50 MB or more
+SEARCHES = 8  # searches after which unused memory is released; after 32, it would be 50 MB or more
 # Request fields that exclude records or limit the answer.
 NARROWING = "partition_ids tags session_id path filters threshold since until max_tokens".split()
 Scope = str | tuple[str, ...]  # the caller's project, or all scopes that it may see

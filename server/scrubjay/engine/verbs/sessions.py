@@ -27,10 +27,10 @@ from scrubjay.text.dates import LocalZone
 from scrubjay.text.titles import opening, title
 
 LONGEST_TEXT = 20_000  # characters; a longer side of a turn is cut, and `Lists.detail` returns all of it
-MOST_FACTS = 200  # at most so many facts of a session are returned
+MOST_FACTS = 200  # facts of a session that are returned
 MOST_RECALLED = 20
-_SCOPES = 8  # the counts of so many scopes are cached
-_TITLES = 2_000  # so many titles of sessions without a summary are cached
+_SCOPES = 8  # scopes whose counts are cached
+_TITLES = 2_000  # titles of sessions without a summary that are cached
 # All columns are named, because reading turns without naming columns would keep the whole table in memory,
 # which only searches need.
 _TURN = list(Turn.model_fields)

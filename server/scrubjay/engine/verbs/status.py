@@ -54,7 +54,7 @@ class Status(Verb):
 
     async def _report(self) -> dict[str, Any]:
         home, store = self._home, self._store
-        await self._writer.settled()  # unless the disk prevents it; then `spool` shows the backlog
+        await self._writer.try_settle()  # if the disk prevents it, `spool` shows the backlog
         visible = conditions.NOT_FORGOTTEN
         from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
         # Some hosts send no answer with their event; it is in their transcript, which may be late or gone.

@@ -24,7 +24,7 @@ from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.text.short_ids import short_id
 
-MOST, SHOWN = 100, 240  # a query chooses among so many reasons, and shows so many characters of each
+MOST, SHOWN = 100, 240  # reasons among which a query chooses, and characters of each that are shown
 
 
 class Reason(Result):
@@ -63,7 +63,7 @@ class Why(Verb):
     _trees: Trees
     _marking: Marking
 
-    async def asked(self, place: str, folder: str, scope: str, last: int, query: str = "") -> Reasons:
+    async def reasons_for(self, place: str, folder: str, scope: str, last: int, query: str = "") -> Reasons:
         """Return what shaped `place`, which is FILE, FILE:LINE or FILE:SYMBOL, relative to `folder`.
 
         If there are more than `last` reasons, the newest are returned, or those with most words of the query.
@@ -75,7 +75,7 @@ class Why(Verb):
         work = await asyncio.to_thread(self._trees.of, scope, [os.path.join(folder, "")])
         if work is None:
             raise InputError(f"{folder} is not in a git repository, so nothing is known of its files.")
-        location = await asyncio.to_thread(_located, work, place, folder)
+        location = await asyncio.to_thread(_locate, work, place, folder)
         commit_limit = MOST if query else last
         commits = await asyncio.to_thread(commits_of, work, location.path, location.lines, commit_limit)
         paths = {location.path, *(path for commit in commits for path in commit.files)}
@@ -130,7 +130,7 @@ def _is_about(anchor: Anchor, place: _Place, paths: Collection[str]) -> bool:
     return bool(files) and (place.symbol is None or place.symbol in symbols or not symbols)
 
 
-def _located(work: WorkTree, place: str, folder: str) -> _Place:
+def _locate(work: WorkTree, place: str, folder: str) -> _Place:
     name, colon, target = place.rpartition(":")
     name, target = (name, target) if colon and name else (place, "")
     path = os.path.relpath(os.path.realpath(os.path.join(folder, name)), work.root).replace(os.sep, "/")

@@ -20,7 +20,7 @@ async def consolidate(request: HebbRequest) -> Answer:
     """Summarise sessions and link facts that say the same; no memory is changed, moved or deleted."""
     request.write_scope()
     consolidation = request.core.consolidation
-    count = await consolidation.work_off()
+    count = await consolidation.process_all()
     return dict(processed=count, succeeded=count, failed=0, errors=[], waiting=consolidation.waiting)
 
 

@@ -17,7 +17,7 @@ from scrubjay.store.bucket.inbox import Inbox, open_inbox
 from scrubjay.store.notes import TableNotes, open_notes
 from scrubjay.store.tables import ALWAYS, connect
 
-LEASE_SECONDS = 15.0  # after so long without a renewal, another engine may take the lease
+LEASE_SECONDS = 15.0  # time without a renewal after which another engine may take the lease
 _NAME = "maintainer"
 _NO_HOLDER = ""
 
@@ -120,7 +120,7 @@ class Shared:
                     raise
 
 
-def refuse_follower(shared: Shared | None, what: str) -> None:
+def require_maintainer(shared: Shared | None, what: str) -> None:
     """Raise an error unless this engine writes the tables.
 
     Raises:

@@ -32,7 +32,7 @@ from scrubjay.models.requests import Query as QueryText
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.search.hits import as_hit
 
-SOON_SECONDS = 0.5  # to wait for the vectors of new memories, which take some 8 ms each on an idle engine
+SOON_SECONDS = 0.5  # to wait for the vectors of new memories, which take about 8 ms each on an idle engine
 _TEMPORAL = ("documentDate", "eventDate")  # in metadata
 _UNKNOWN = "This tag has no such memory."
 
@@ -205,7 +205,7 @@ async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
         if record is None:  # ids of other tags get the same error, so that they stay hidden
             raise NotFound(f"Nothing here has the id {body.id[:80]!r}.")
     elif body.content is not None:
-        record = await context.core.lists.fact_saying(body.content, scope)
+        record = await context.core.lists.fact_with_text(body.content, scope)
     else:
         raise InputError("Neither id nor content is given. Name the memory by its id, or by its exact words.")
     return await context.core.lists.newest_version(record) if isinstance(record, Memory) else record
