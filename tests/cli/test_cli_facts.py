@@ -38,7 +38,7 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
 
 
 async def test_distilled_facts_are_listed_and_taken_back_and_what_was_given_is_listed(user):
-    assert "No distilled fact." in user.gets("review")
+    assert "no distilled facts" in user.gets("review")
     user.says("The owlery opens at nine, because owls sleep late.", "Noted.", session="owls", turn=0)
     user.gets("status", "--start")
     start = console_command()
@@ -56,9 +56,9 @@ async def test_distilled_facts_are_listed_and_taken_back_and_what_was_given_is_l
     for undo in ([], ["--undo"]):
         assert "'mem_0' is not a distilled fact" in user.refused("review", *undo, "mem_0")
     assert "1 distilled fact taken back" in user.gets("review", "--undo", id)
-    assert "No distilled fact." in user.gets("review") and id in user.gets("restore", id)
+    assert "no distilled facts" in user.gets("review") and id in user.gets("restore", id)
     assert "1 distilled fact taken back" in user.gets("review", "--undo")
-    assert "No distilled fact." in user.gets("review", "--undo")
+    assert "no distilled facts" in user.gets("review", "--undo")
     assert "--runs = 0: must be" in user.refused("review", "--runs", "0")
     assert "--last = 0: must be" in user.refused("given", "--last", "0")
     assert "Not enough yet" in user.gets("effect")

@@ -66,8 +66,8 @@ def refusal(data: bytes, name: str, **limits: float) -> str:
         ("a.pdf", b"%PDF-1.7 and then nothing", "is not a PDF, or is damaged"),
         ("a.pdf", made.pdf([["secret"]], password="owl"), "is protected by a password"),
         ("a.pdf", made.pdf([[], []]), "has no text, only images"),
-        ("a.ipynb", b'{"cells": 3}', "is no Jupyter notebook"),
-        ("a.ipynb", b"[" * 100_000, "is no Jupyter notebook"),
+        ("a.ipynb", b'{"cells": 3}', "is not a Jupyter notebook"),
+        ("a.ipynb", b"[" * 100_000, "is not a Jupyter notebook"),
         ("a.eml", b"just words", "is not an e-mail message"),
         ("a.html", b"<script>alert(1)</script>", "has no text in it"),
     ],
@@ -159,7 +159,7 @@ def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
     for path, said in ((tmp_path / "none.txt", "No such file"), (tmp_path, "it is not a regular file")):
         with pytest.raises(InputError, match=said):
             read_file(str(path))
-    with pytest.raises(InputError, match="is no path"):
+    with pytest.raises(InputError, match="is not a path"):
         read_file("a\x00b")
 
 

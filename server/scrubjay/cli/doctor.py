@@ -49,7 +49,7 @@ SCOPE = "scrubjay-doctor"
 
 @command(flag("--mend", "continue without damaged records, if no backup can restore them"))
 def doctor(place: Place, options: argparse.Namespace) -> int:
-    """Check everything, from the installation to a turn's way, and say what to do."""
+    """Check everything, from the installation to the recall of a turn, and give advice."""
     clients = find_clients(place.env, place.cwd)
     findings = []
     for finding in examine(place, clients, mend=options.mend):

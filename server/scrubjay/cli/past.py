@@ -437,9 +437,9 @@ def _choose(typed: str, path: str | None) -> list[str]:
     for name in names:
         if name not in known:
             accepted = f"--from takes {', '.join(known if path else [EVERY, *known])}."
-            raise InputError(f"There is no past of {name[:80]!r} to import.{nearest(name, known)} {accepted}")
+            raise InputError(f"Cannot import from {name[:80]!r}.{nearest(name, known)} {accepted}")
     if path and len(names) > 1:
-        raise InputError("A file or folder is of one program: name one with --from.")
+        raise InputError("A file or folder belongs to one program: name it with --from.")
     return names
 
 

@@ -39,7 +39,7 @@ def _fact_lines(facts: list[dict[str, Any]], *, undone: bool) -> Iterator[str]:
             yield f"    may contradict {other_id}, which stays"
     count = plural(len(facts), "distilled fact")
     if not facts:
-        yield "No distilled fact. An assistant distills when you type its command distill."
+        yield "There are no distilled facts. The command `distill` in an assistant makes some."
     elif undone:
         yield f"{count} taken back. `scrubjay restore ID` brings one back."
     else:
@@ -56,7 +56,7 @@ def given_(place: Place, options: argparse.Namespace) -> None:
 
 def _given_lines(entries: list[given_log.Given]) -> Iterator[str]:
     if not entries:
-        yield "No model was given anything yet."
+        yield "No model has been given anything yet."
         return
     for entry in entries:
         opening_counts = (

@@ -52,7 +52,7 @@ GLIBC = {
     # 20,000 chunks peak at 836 MB with an arena for each thread, at 579 MB with two arenas, and at 369 MB if
     # all of the above settings are added.
     "MALLOC_ARENA_MAX": (-8, 2),
-    # A block of at least so many bytes is mapped separately, and returned to the system when it is freed. By
+    # A block of at least this size is mapped separately, and returned to the system when it is freed. By
     # default this limit grows to the size of the largest freed block. Then large blocks leave gaps in the
     # heap, and 10,000 turns peak 20 to 50 MB higher.
     "MALLOC_MMAP_THRESHOLD_": (-3, 4 << 20),

@@ -40,7 +40,7 @@ def sessions(place: Place, options: argparse.Namespace) -> None:
         if options.id is not None:
             answer = engine.call("show", {"id": options.id})
             if "turns" not in answer:
-                raise InputError(f"{options.id} is no session; `scrubjay show {options.id}` shows it.")
+                raise InputError(f"{options.id} is not a session; `scrubjay show {options.id}` shows it.")
             answer = whole_session(engine, answer)
             print_answer(answer, session_lines(answer), as_json=options.json)
             return

@@ -17,7 +17,7 @@ Begin
   demo           demo        See it work: a recorded session, three questions, their answers.
   setup          setup       Connect the assistants on this machine: tools, capture and recall.
   hooks          hooks       Add, show or remove the hooks that make Claude Code send every turn.
-  doctor         doctor      Check everything, from the installation to a turn's way, and say what to do.
+  doctor         doctor      Check everything, from the installation to the recall of a turn, and give advice.
 Look
   open           lookup      Open the page of your memory in the browser: view, search, correct, forget.
   status         status      Show what was captured, and the state of the engine and its home.

@@ -47,7 +47,7 @@ def _documents(disk: Disk, path: str) -> Iterator[Any]:
                         raise ValueError(f"{item.filename} is too large")
                     yield parsed(archive.read(item))
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
-        raise ValueError(f"{os.path.basename(path)} is no whole zip: {error}") from error
+        raise ValueError(f"{os.path.basename(path)} is not a complete zip file: {error}") from error
 
 
 def claude_ai(host: str, conversation: Fields) -> Session:

@@ -32,10 +32,10 @@ from scrubjay.hosts.machine import Machine
 from scrubjay.redaction.redact import redact
 from scrubjay.transcripts.json_lines import mapping, string
 
-MOST_FILES = 2_000  # of each host, so many of the newest files are read
-MOST_NOTES = 500  # of each file, so many notes are read
+MOST_FILES = 2_000  # newest files of each host that are read
+MOST_NOTES = 500  # notes of each file that are read
 MAX_FILE = 2**20  # bytes; a host's own limits are far below
-_MOST_DEPTH = 3  # files are at most so many folders below a place
+_MOST_DEPTH = 3  # folders between a place and a file in it
 _HEAD = 200  # lines at the beginning of a transcript that may name its folder
 _MARKDOWN = r".*\.md"
 THIS_MACHINE = socket.gethostname()[:100] or "here"  # the machine whose files these are

@@ -20,7 +20,7 @@ from scrubjay.histories.stored import Fields, Session, Stored
 from scrubjay.transcripts.formats import turns
 from scrubjay.transcripts.json_lines import mapping, string
 
-_HEAD = 200  # so many lines at the beginning of a file are searched for its session and folder
+_HEAD = 200  # lines at the beginning of a file that may name its session and folder
 
 
 class _About(NamedTuple):

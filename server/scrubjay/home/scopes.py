@@ -40,7 +40,7 @@ USER_SCOPE = "user"  # facts about the user that hold in every project
 EVERY_SCOPE = "*"
 SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the rule for names of scopes and tags
 NOWHERE = "/, your home folder itself and a folder that no longer exists are not projects."
-LOCK_WAIT_S = 0.25  # a hook waits at most so long; the other process needs about a millisecond
+LOCK_WAIT_S = 0.25  # a hook waits at most this long; the other process needs about a millisecond
 
 _REPO, _DIR = _KINDS = ("repo_", "dir_")  # prefixes of generated scope names
 _NAME_LENGTH = 60  # characters of a project's name

@@ -22,7 +22,7 @@ from scrubjay.home.files import hold, read_whole, write_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
-_MAX_BYTES = 4 * 1024 * 1024  # at most so many bytes of config.toml are read
+_MAX_BYTES = 4 * 1024 * 1024  # bytes of config.toml that are read
 _LOCK_WAIT_S = 5.0  # a change writes two small files, so this is enough
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}

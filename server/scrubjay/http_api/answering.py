@@ -9,8 +9,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-IDLE_SECONDS = 30.0  # a client may pause for so long while it sends a request
-CLOSE_SECONDS = 5  # when the engine ends, requests in flight are cut off after so long
+IDLE_SECONDS = 30.0  # longest pause of a client while it sends a request
+CLOSE_SECONDS = 5  # when the engine ends, requests in flight are cut off after this time
 
 
 @contextlib.asynccontextmanager

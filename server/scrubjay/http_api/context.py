@@ -14,7 +14,7 @@ from scrubjay.models import requests
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 
-_LOAD_SECONDS = 8.0  # a request waits so long for the engine to load; HTTP clients give up soon
+_LOAD_SECONDS = 8.0  # longest wait of a request for the engine to load; HTTP clients give up soon
 SOURCE = "api"  # the source of records written over HTTP, unless the request names another
 
 

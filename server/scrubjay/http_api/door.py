@@ -35,14 +35,14 @@ from scrubjay.wire.messages import (
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form around it
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
-BURST_SECONDS = 2.0  # a caller may send the requests of so many seconds all at once
+BURST_SECONDS = 2.0  # a caller may send the requests of this time at once
 CALL_SECONDS = link.CALL_SECONDS - 1.0  # one second less, because timers fire late while the engine loads
 # Requests with many records may take longer: official clients wait 60 s, and send again what was refused.
 MANY_SECONDS = 45.0
 _MANY = re.compile(r"/(batch|bulk|ingest|merge)/?$")
 AT_ONCE = session.AT_ONCE  # requests of one caller that are processed at once
 WAITING = 256  # requests of one caller that wait for their turn
-DROP_SECONDS = 5.0  # the rest of a body that is too long is read and discarded for at most so long
+DROP_SECONDS = 5.0  # longest time for which the rest of a body that is too long is read and discarded
 # The bytes of all queued bodies together; the first PIECE of each does not count.
 MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once

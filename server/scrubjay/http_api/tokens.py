@@ -26,7 +26,7 @@ from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
-# A key chosen by the user has at least so many characters, because supermemory's plug-in for Claude Code
+# The fewest characters of a key chosen by the user, because supermemory's plug-in for Claude Code
 # requires them.
 SHORTEST = 20
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks: headers carry nothing else intact
@@ -105,7 +105,7 @@ def add(
 
 
 def remove(home: Home, name: str) -> None:
-    """Remove a token: from the next request on, its key is refused.
+    """Remove a token: every later request with its key is refused.
 
     Raises:
         NotFound: there is no such token.

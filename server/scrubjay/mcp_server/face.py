@@ -24,7 +24,7 @@ from scrubjay.wire.messages import LARGE, answered_key, glance, key_of, well_for
 if TYPE_CHECKING:
     from mcp.server import Server
 
-# So many calls of one client are read; more calls wait in the connection, and then in the client. Only
+# Most calls of one client that are read; more calls wait in the connection, and then in the client. Only
 # AT_ONCE of the read calls run at once, because 600 calls would delay the calls of another client by 40 s.
 WAITING = 256
 

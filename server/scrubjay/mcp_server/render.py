@@ -35,7 +35,7 @@ EVERYWHERE = 'scope "*" for every project'
 DOCUMENTS = "search_documents"
 NO_TARGET = "no fact or turn seems to be about that."
 NAME_SHOWN, PATH_SHOWN = 80, 200  # characters of a title, and of a path
-NOT_READ_SHOWN = 10  # so many files of a folder are named that were not read
+NOT_READ_SHOWN = 10  # unreadable files of a folder that are named
 LONGEST_NAME = 100  # characters of a title, of all tags of a hit, or of a reason
 # Fields of a hit that `trimmed` may drop.
 _PARTS = ("memory", "chunk", "metadata", "tags", "title", "role", "documents", "context", "explain")

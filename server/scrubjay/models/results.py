@@ -187,7 +187,7 @@ class DocumentPlace(Result):
     lines: tuple[int, int]
 
 
-MOST_LEFT_OUT = 10  # after so many hits that did not fit, no more are tried
+MOST_LEFT_OUT = 10  # the selection ends after this many hits that did not fit
 
 
 class MemoryHits(Result):

@@ -50,7 +50,7 @@ _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has
 _REPLAY_SECONDS = 10.0  # for a new engine to answer replayed requests
 _ALIVE_SECONDS = 2.0  # between two checks that the client still exists
 _TIME_SECONDS = 1.0  # between two checks for late calls
-# Until an engine is found, at most so many lines are read, and no line after one with more bytes.
+# Until an engine is found, at most this many lines are read, and none after a line with more bytes than this.
 _LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000

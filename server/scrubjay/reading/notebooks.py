@@ -30,7 +30,7 @@ def convert_notebook(text: str) -> Conversion:
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
         return Conversion("\n\n".join(blocks), title=about.get("title"), metadata=tidy_values(author=authors))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Unreadable("is no Jupyter notebook, or damaged") from None
+        raise Unreadable("is not a Jupyter notebook, or is damaged") from None
 
 
 def _blocks_of(cell: Any, language: str) -> list[str]:

@@ -9,7 +9,7 @@ from pypdfium2 import PdfTextPage  # type: ignore[import-untyped]
 from scrubjay.reading.office import markdown_table
 
 _MOST_PIECES = 2_000  # pieces of text; a page with more is a drawing
-_LEAST_LINES = 3  # a block has columns only if at least so many lines share them
+_LEAST_LINES = 3  # lines that must share the columns of a block
 _GAP = 0.9  # line heights; a gap of at least this width separates two cells
 _FAR = 2.5  # line heights; a line farther below begins another block
 _PROSE = 3.0  # words per line; a column with at least this average is a text column

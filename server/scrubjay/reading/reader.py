@@ -115,7 +115,7 @@ def read_at(path: str) -> FileText:
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}") from None
     except ValueError:  # a NUL in the path
-        raise Unreadable("is no path") from None
+        raise Unreadable("is not a path") from None
     _check_size(data, MAX_FILE)
     return replace(read_here(data, path, MAX_TEXT), digest=hashlib.sha256(data).hexdigest())
 

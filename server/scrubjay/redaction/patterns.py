@@ -1,6 +1,6 @@
 """Compiles regular expressions on first use, and dumps and loads them between processes.
 
-Python compiles a pattern in 1 ms, and redaction needs some 35 patterns for a plain turn. A hook is a new
+Python compiles a pattern in 1 ms, and redaction needs about 35 patterns for a plain turn. A hook is a new
 process for each turn, and spent 30 of its 50 ms on compiling. `re` compiles a pattern to a list of numbers;
 one hook dumps these lists and the next one loads them, in 1 ms. Python has no public function for that, so we
 call functions of its compiler. A Python without these functions compiles patterns as usual.

@@ -15,7 +15,7 @@ from scrubjay.text import tables
 from scrubjay.text.terms import PLAIN, parts
 
 MOST = 40  # entities of one text; a text with more is a listing, and would be tied to everything
-READ = 20_000  # characters of a text that are read, which takes some 3 ms
+READ = 20_000  # characters of a text that are read, which takes about 3 ms
 # Ties of a query with less weight are not looked up: these are single words, even in backticks.
 LEAST_QUERY_WEIGHT = 0.5
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scrubjay.transcripts.turn import Fields
 
 SLACK_S = 30  # seconds by which a host's time may be behind a hook's, including the host's work in between
-# A captured prompt and a prompt in the host's file are the same if they are at most so many seconds apart,
+# A captured prompt and a prompt in the host's file are the same if they are at most this many seconds apart,
 # even if neither words nor ids show it: a turn that was deleted permanently must not come back. A hook runs
 # while the host writes.
 SAME_MOMENT = 10.0

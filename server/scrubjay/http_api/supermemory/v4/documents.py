@@ -36,7 +36,7 @@ from scrubjay.models.requests import about
 
 _FILE = ("claude_memory_type", "file")  # metadata of Claude's memory tool, which always sends a whole file
 _PROJECTS = "sm_project_"  # the beginning of tags that stand for a project
-STUCK = timedelta(hours=4)  # an unfinished document without a change for so long is stuck
+STUCK = timedelta(hours=4)  # an unfinished document is stuck after this time without a change
 _MISSING = "No record that the caller reaches has this id or customId."
 
 route = Routes(ANSWERS)
