@@ -87,10 +87,9 @@ class Facts(Verb):
         ]
         groups.sort(key=lambda group: max((getattr(row, sort), row.id) for row in group), reverse=True)
         rows = _unique_rows(groups)
-        facts = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
-        page = [
-            self._access.with_counts(facts[row.id]) for row in rows[start : start + size] if row.id in facts
-        ]
+        ids = [row.id for row in rows[start : start + size]]
+        facts = await self._store.get(Memory, ids)
+        page = [self._access.with_counts(facts[each]) for each in ids if each in facts]
         return FactPage(page, len(rows), fresh, values, rivals)
 
     async def _rows(self, scopes: Collection[str], which: Which, words: str) -> list[Memory]:
