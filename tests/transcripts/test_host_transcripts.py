@@ -347,6 +347,16 @@ def test_messages_codex_sends_as_the_user_are_not_prompts(notice: str, has_messa
     assert pairs("codex", asked, *said, answer, codex_response("user", notice, "t2"), later) == PRICES
 
 
+@pytest.mark.parametrize("notices", [1, 2, 3])
+def test_no_answer_to_any_of_the_hosts_notices_joins_the_users_turn(notices: int) -> None:
+    asked = codex("event_msg", type="user_message", message="Cache the price list.")
+    answer = codex("event_msg", type="agent_message", message="It is cached.")
+    later = codex("event_msg", type="agent_message", message="Carrying on.")
+    notice = codex_response("user", "<subagent_notification>\n{}\n</subagent_notification>", "t2")
+    assert pairs("codex", asked, answer, *[notice, later] * notices) == PRICES
+    assert pairs("codex", asked, answer, *[notice] * notices, later) == PRICES
+
+
 def test_response_items_are_the_hosts_if_a_rollout_has_user_messages() -> None:
     said = codex("event_msg", type="user_message", message="Cache the price list.")
     answer = codex("event_msg", type="agent_message", message="It is cached.")

@@ -85,8 +85,8 @@ class Book:
 
     def noticed(self) -> None:
         """Note that the host wrote in the user's name; after a complete turn, the answer is to the host."""
-        turn = self._open_turn()
-        self._is_answering = turn is None or not turn["complete"]
+        if turn := self._open_turn():
+            self._is_answering = not turn["complete"]
 
     def add_prompt(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
         """Add a prompt; the same words under the same id are one prompt.
