@@ -523,6 +523,9 @@ def test_the_users_text_on_rejecting_a_tool_is_their_words() -> None:
         user("The audit ended.", origin={"kind": "task-notification"}),
         user('<channel source="mail">\nDisk is full\n</channel>', origin={"kind": "channel"}),
         user('<cross-session-message from="api">\nMoved\n</cross-session-message>'),
+        user('<agent-message from="a1">\n[Subagent hand-back] The report\n</agent-message>'),
+        user('Another Claude session sent a message:\n<agent-message from="a1">\nDone\n</agent-message>'),
+        user("[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event."),
     ],
 )
 def test_messages_of_others_are_not_prompts_and_their_answers_are_not_recorded(notice: str) -> None:

@@ -22,15 +22,14 @@ _COMPACTED = "This session is being continued from a previous conversation"
 _SYSTEM_TEXTS = (_CAVEAT, _COMPACTED, *(f"<{tag}>" for tag in _SYSTEM_TAGS.split()))
 # Messages in the user's name: from other agents, sessions and programs, and the host's own notes.
 _OTHERS = (
-    *(
-        f"<{tag}"
-        for tag in "teammate-message channel-message cross-session-message task-notification".split()
-    ),
-    *(f"<{tag}" for tag in "remote-review fork-boilerplate hook_prompt".split()),
+    *(f"<{tag}" for tag in "teammate-message channel-message cross-session-message agent-message".split()),
+    *(f"<{tag}" for tag in "remote-review fork-boilerplate hook_prompt task-notification".split()),
     *(f"<{tag}>" for tag in "turn_aborted skill user_shell_command subagent_notification".split()),
     *(f"<{tag}>" for tag in "user_action model_switch goal_context collaboration_mode".split()),
     *(f"<{tag}" for tag in "recommended_plugins codex_internal_context skill-context".split()),
     "<channel source=",
+    "[SYSTEM NOTIFICATION - NOT USER INPUT]",
+    "Another Claude session sent a message",
     "<permissions instructions>",
     "Another language model started to solve this problem",
 )
