@@ -293,6 +293,22 @@ def test_unpaired_tags_are_the_users_words(text: str) -> None:
     assert turn["prompts"] == [text]
 
 
+@pytest.mark.parametrize(
+    "context",
+    [
+        "<open_and_recently_viewed_files>\na.py\n</open_and_recently_viewed_files>",
+        "<attached_files>\n<code_selection>\npay()\n</code_selection>\n</attached_files>\n<git_status>x</git_status>",
+    ],
+)
+@pytest.mark.parametrize("is_one_block", [True, False])
+def test_what_cursor_puts_before_the_users_words_is_not_theirs(context: str, is_one_block: bool) -> None:
+    texts = [context, "<user_query>\nWhy is it slow?\n</user_query>"]
+    texts = ["\n".join(texts)] if is_one_block else texts
+    line = {"role": "user", "message": {"content": [{"type": "text", "text": text} for text in texts]}}
+    (turn,) = turns([json.dumps(line)], "cursor")
+    assert turn["prompts"] == ["Why is it slow?"]
+
+
 @pytest.mark.parametrize(("seconds", "place"), [(-3600.0, None), (-5.0, 0), (0.0, 0), (3600.0, 0), (None, 0)])
 def test_the_same_words_said_much_earlier_are_another_turn(seconds: float | None, place: int | None) -> None:
     lines, _ = FILES["vscode"]

@@ -259,13 +259,14 @@ def _result_text(result: Any) -> str:
 
 
 def _inside_tag(text: str, tag: str) -> str:
-    """Return the text inside the tag at the beginning of a text, or the whole text if it has no such tag."""
-    start = text.lstrip()
-    if not start.startswith(f"<{tag}"):
-        return text
-    _, opening, rest = start.partition(">")
+    """Return the text inside the tag; the whole text if it has no such tag, or one among the user's words.
+
+    The host puts its own blocks before the tag: open files, rules, what git says.
+    """
+    before, opening, rest = text.partition(f"<{tag}>")
     inner, closing, _ = rest.partition(f"</{tag}>")
-    return inner.strip() if opening and closing else text
+    is_hosts = not before.strip() or (before.lstrip().startswith("<") and before.rstrip().endswith(">"))
+    return inner.strip() if opening and closing and is_hosts else text
 
 
 def _without_added(text: str) -> str:
