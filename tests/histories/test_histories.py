@@ -365,6 +365,37 @@ def test_the_marks_of_chatgpt_in_an_answer_are_what_the_reader_saw(tmp_path: Pat
     assert session.turns[0]["assistant"] == "In Lagos too. See the docs."
 
 
+def test_a_spoken_conversation_of_chatgpt_is_read_by_its_transcription(tmp_path: Path):
+    def spoken(role: str, text: str) -> dict[str, object]:
+        parts = [
+            {"content_type": "audio_transcription", "text": text, "direction": "in"},
+            {"content_type": "real_time_user_audio_video_asset_pointer", "audio_asset_pointer": {}},
+        ]
+        return {"author": {"role": role}, "content": {"content_type": "multimodal_text", "parts": parts}}
+
+    nodes = {
+        "a": {"message": spoken("user", made.ASKED[0])},
+        "b": {"parent": "a", "message": spoken("assistant", made.ANSWERED[0])},
+    }
+    conversation = {"id": "c", "title": "The pool", "current_node": "b", "mapping": nodes}
+    made.document(tmp_path / "conversations.json", [conversation])
+    (session,) = sessions_in("chatgpt", tmp_path)
+    (turn,) = session.turns
+    assert (turn["prompts"], turn["assistant"], turn["title"]) == (
+        [made.ASKED[0]],
+        made.ANSWERED[0],
+        "The pool",
+    )
+
+
+def test_a_task_that_another_task_of_roo_started_has_no_words_of_the_user(tmp_path: Path):
+    messages = [{"role": "user", "content": "<task>Write only the parser.</task>"}]
+    for name, parent in (("1", {}), ("2", {"parentTaskId": "1"})):
+        made.document(tmp_path / f"tasks/{name}/api_conversation_history.json", messages)
+        made.document(tmp_path / f"tasks/{name}/history_item.json", {"id": name, "ts": 1, **parent})
+    assert [session.id for session in sessions_in("roo", tmp_path)] == ["1"]
+
+
 @pytest.mark.parametrize("role", ["assistant", "user"])
 def test_a_condensed_context_of_roo_is_the_sessions_summary(role: str, tmp_path: Path):
     def message(role: str, text: str, **more: bool) -> dict[str, object]:

@@ -81,6 +81,7 @@ def _read_composer(
         folder = folder or string(bubble.get("workspaceProjectDir")) or None
         at = bubble.get("createdAt") or bubble.get("timestamp") or composer.get("createdAt")
         _add_bubble(book, bubble, bubble_id, at)
+    book.set_title(composer.get("name"))
     return [Session(HOST, composer_id, folder, book.close())]
 
 

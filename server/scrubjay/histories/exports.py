@@ -11,7 +11,7 @@ from typing import Any
 
 from scrubjay.histories.disk import MAX_FILE, Disk, parsed
 from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
-from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.book import Book, joined, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 from scrubjay.transcripts.turn import IMAGE
 
@@ -65,6 +65,7 @@ def claude_ai(host: str, conversation: Fields) -> Session:
             )
         else:
             book.add_answer(text)
+    book.set_title(conversation.get("name"))
     return Session(host, string(conversation.get("uuid")), None, book.close())
 
 
@@ -78,7 +79,7 @@ def chatgpt(host: str, conversation: Fields) -> Session:
         message = mapping(node.get("message"))
         is_hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
         parts = mapping(message.get("content")).get("parts")
-        text = "\n\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
+        text = joined(parts)  # a part that was spoken has its text in an object
         role = mapping(message.get("author")).get("role")
         if is_hidden or message.get("recipient", "all") != "all":
             continue
@@ -92,6 +93,7 @@ def chatgpt(host: str, conversation: Fields) -> Session:
             )
         elif role == "assistant":
             book.add_answer(_MARK.sub(_shown, text))
+    book.set_title(conversation.get("title"))
     session_id = string(conversation.get("id")) or string(conversation.get("conversation_id"))
     return Session(host, session_id, None, book.close())
 

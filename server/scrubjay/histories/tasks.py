@@ -48,6 +48,8 @@ def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
     list_path = os.path.join(os.path.dirname(tasks_folder), "state", "taskHistory.json")
     list_item = _items_by_id(disk, list_path).get(task_id, {})
     about = {**list_item, **_neighbour(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
+    if about.get("parentTaskId"):
+        return []  # another task's model wrote its prompt
     folder = string(about.get("workspace")) or string(about.get("cwdOnTaskInitialization"))
     started_at = int(task_id) if task_id.isdecimal() and len(task_id) < 16 else about.get("ts")
     return [_session(host, task_id, folder, disk.json(path), started_at)]
