@@ -103,6 +103,14 @@ def test_everything_is_imported_once_and_found(past: User):
     assert listing(past.folder) == before
 
 
+def test_a_chat_that_cursor_writes_into_two_stores_is_imported_once(past: User, tmp_path: Path):
+    made.cursor(tmp_path)
+    made.cursor_cli(tmp_path)
+    answer = json.loads(past.gets("import", "--from", "cursor", str(tmp_path), "--json"))
+    counts = [(each["added"], each["known"]) for each in answer["projects"]]
+    assert [sum(count) for count in zip(*counts, strict=True)] == [2, 2]
+
+
 def listing(folder: Path) -> dict[str, int]:
     files = (path for path in folder.rglob("*") if path.is_file() and "jay" not in path.parts)
     return {str(path): path.stat().st_mtime_ns for path in files}

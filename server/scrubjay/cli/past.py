@@ -199,7 +199,10 @@ class _Importer:
     def find(
         self, histories: Sequence[History], disk: Disk, machine: Machine, places: Sequence[str] | None
     ) -> list[Stored]:
-        """List the histories in these places, or in the usual places of each program, newest first."""
+        """List the histories in these places, or in the usual places of each program, newest first.
+
+        Those without times come last: Cursor writes a chat into two stores, and the other has its times.
+        """
         items: list[Stored] = []
         for history in histories:
             for place in places or history.places(machine):
@@ -208,7 +211,7 @@ class _Importer:
                         items += history.stored(disk, path, changed_at)
                     except _Unreadable as error:
                         self.unreadable[path] = _reason(error)
-        return sorted(items, key=lambda stored: stored.at, reverse=True)
+        return sorted(items, key=lambda stored: (stored.is_timed, stored.at), reverse=True)
 
     def take(
         self, items: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]

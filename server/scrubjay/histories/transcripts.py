@@ -119,7 +119,7 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
 
 def _stored(read_head: _Reader, host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
     """List the session of a file; `read_head` reads its first lines."""
-    yield Stored(host, path, at, partial(_sessions, host, read_head, disk, path))
+    yield Stored(host, path, at, partial(_sessions, host, read_head, disk, path), read_head is not _cursor)
 
 
 def _sessions(host: str, read_head: _Reader, disk: Disk, path: str) -> list[Session]:
