@@ -373,6 +373,14 @@ def test_no_answer_to_any_of_the_hosts_notices_joins_the_users_turn(notices: int
     assert pairs("codex", asked, answer, *[notice] * notices, later) == PRICES
 
 
+def test_the_answer_to_a_note_of_qwen_itself_does_not_join_the_users_turn() -> None:
+    asked = qwen("user", "real_user", {"text": "Cache the price list."})
+    answers = [qwen("assistant", None, {"text": text}) for text in ("It is cached.", "Noted.")]
+    assert (
+        pairs("qwen-code", asked, answers[0], qwen("user", "system", {"text": "Done."}), answers[1]) == PRICES
+    )
+
+
 def test_response_items_are_the_hosts_if_a_rollout_has_user_messages() -> None:
     said = codex("event_msg", type="user_message", message="Cache the price list.")
     answer = codex("event_msg", type="agent_message", message="It is cached.")

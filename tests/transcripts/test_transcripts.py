@@ -525,6 +525,8 @@ def test_the_users_text_on_rejecting_a_tool_is_their_words() -> None:
         user('<cross-session-message from="api">\nMoved\n</cross-session-message>'),
         user('<agent-message from="a1">\n[Subagent hand-back] The report\n</agent-message>'),
         user('Another Claude session sent a message:\n<agent-message from="a1">\nDone\n</agent-message>'),
+        user("<bash-notification>\n<shell-id>1</shell-id>\n</bash-notification>"),
+        user("<github-webhook-activity>\nA review comment\n</github-webhook-activity>"),
         user("[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated background-task event."),
     ],
 )

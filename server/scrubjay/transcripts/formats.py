@@ -216,6 +216,8 @@ def _qwen(book: Book, entries: Iterator[Fields]) -> None:
         if entry.get("type") == "user" and provenance in (None, "real_user"):
             text = mapping(entry.get("systemPayload")).get("displayText") or words(parts)
             book.add_prompt(text, None, entry.get("uuid"), entry.get("timestamp"))
+        elif entry.get("type") == "user":
+            book.noticed()
         elif entry.get("type") == "assistant" and provenance in (None, "assistant_output"):
             book.add_answer(joined(_without_thoughts(parts)))
             for call in (mapping(part.get("functionCall")) for part in dicts(parts)):

@@ -24,6 +24,7 @@ _SYSTEM_TEXTS = (_CAVEAT, _COMPACTED, *(f"<{tag}>" for tag in _SYSTEM_TAGS.split
 _OTHERS = (
     *(f"<{tag}" for tag in "teammate-message channel-message cross-session-message agent-message".split()),
     *(f"<{tag}" for tag in "remote-review fork-boilerplate hook_prompt task-notification".split()),
+    *(f"<{tag}" for tag in "agent-notification bash-notification github-webhook-activity".split()),
     *(f"<{tag}>" for tag in "turn_aborted skill user_shell_command subagent_notification".split()),
     *(f"<{tag}>" for tag in "user_action model_switch goal_context collaboration_mode".split()),
     *(f"<{tag}" for tag in "recommended_plugins codex_internal_context skill-context".split()),
