@@ -58,8 +58,8 @@ class Fact:
 class Stored(NamedTuple):
     """A session or facts in a store, not read yet; `at` is when they last changed, in seconds since 1970.
 
-    `read` raises OSError, ValueError, LookupError or sqlite3.Error if they cannot be read. `is_timed` is False
-    if the store has no times of single turns.
+    `read` raises OSError, ValueError, LookupError or sqlite3.Error if they cannot be read. `is_timed` is
+    False if the store has no times of single turns.
     """
 
     host: str
