@@ -28,7 +28,7 @@ def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.Te
     answers = (
         "without Redis, and one worker polls it",
         "a retry after a timeout becomes a second picture",
-        "`PART_TTL` in uploads/config.py is 48 hours",
+        "> turn 5 Seven days is too long, support says after two days nobody comes back. Keep them 48 hours.",
     )
     places = [
         place

@@ -36,7 +36,7 @@ SURE = {"memory": 0.2, "turn": -1.0, MIXED: 0.0}
 # Least log odds at which a pair is considered, because a model's reading may raise its odds to SURE. With
 # bounds lower by one, most questions about similar turns would wait for a reading, which takes half as long
 # as the rest of a search.
-LIKELY = {"memory": -3.0, "turn": -1.5, MIXED: -1.5}
+LIKELY = {"memory": -3.0, "turn": -1.7, MIXED: -1.5}
 READ_PAIRS = 2  # pairs per question that a model reads
 READ_LENGTH = 260  # characters of each record that a model reads: about 64 tokens
 READ_FIRST = 3  # first candidates that are read as the earlier record of a pair
