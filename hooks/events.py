@@ -43,7 +43,12 @@ def prompt_submitted(call):
         return _opening(call)
     if call.inject != "prompt" or not text:
         return NOTHING
-    return _shown(call, "prompt", _recalled(call, {"event": "inject", "prompt": text[:MAX_QUERY]}))
+    from scrubjay.home import given  # other events need not load it
+
+    request = {"event": "inject", "prompt": text[:MAX_QUERY], "given": given.noted(folder)}
+    shown = _shown(call, "prompt", _recalled(call, request))
+    given.note_in(folder, given.sums(hosts.block(shown.text)))
+    return shown
 
 
 def answered(call):
@@ -138,7 +143,15 @@ def _opening(call):
         opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9, call.event.host)
     if opening is None:
         opening = _recalled(call, {"event": "opening", "source": call.event.source, "host": call.event.host})
-    return _shown(call, "opening", opening)
+    shown = _shown(call, "opening", opening)
+    if call.inject == "prompt":
+        from scrubjay.home import given
+
+        folder = spool.session_folder(call.home, call.event.session_id)
+        # A resumed session still knows what it was shown; a compacted or cleared one knows only this opening.
+        is_first = call.event.source != "resume"
+        given.note_in(folder, given.sums(hosts.block(shown.text)), is_first=is_first)
+    return shown
 
 
 def _recalled(call, request):

@@ -6,14 +6,11 @@ silent. A session is shown each memory once.
 
 from __future__ import annotations
 
-import os
 import re
 
-from scrubjay.home import openings, spool
-from scrubjay.home.given import tokens_of
+from scrubjay.home import given, openings, spool
 
 MOST_TOKENS = 120  # of a line, including the tags around it
-GIVEN = "given"  # a file in a session's folder, with the ids of the memories that the session was shown
 _MOST_TEXT = 20_000  # characters of an edit or a command that are searched
 _HEAD = "From this user's earlier sessions; it may be outdated."
 _TAGS = 40  # characters of the tags around a text
@@ -76,9 +73,10 @@ def hint(home, event, scope, now):
         return ""
     folder = spool.session_folder(home, event.session_id)
     text = f"{_HEAD}\n- {chosen['text']}"
-    if tokens_of(text) + _TAGS // 4 > MOST_TOKENS or not _is_first(folder, chosen["id"]):
+    if given.tokens_of(text) + _TAGS // 4 > MOST_TOKENS or chosen["id"] in given.noted(folder):
         return ""
-    return text
+    # If it cannot be noted, the line would be shown again and again.
+    return text if given.note_in(folder, [chosen["id"]]) else ""
 
 
 def subject(inputs):
@@ -122,18 +120,3 @@ def _has_word(text, word):
             return True
         start = text.find(word, start + 1)
     return False
-
-
-def _is_first(folder, record_id):
-    """Return True if this session was not shown this memory yet, and note that it is shown now."""
-    path = os.path.join(folder, GIVEN)
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError:
-        return False  # if it cannot be noted, the line would be shown again and again
-    with open(descriptor, "r+", encoding="utf-8") as file:
-        if record_id in file.read().split():
-            return False
-        file.write(f"{record_id}\n")
-    return True

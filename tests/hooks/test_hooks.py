@@ -28,7 +28,7 @@ from scrubjay.hooks import bootstrap, entry
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
 # The parts of the package that hooks use, some of them only when there is something to do.
 SHARED = """
-    __init__ errors home/__init__ home/capture home/files home/kept home/openings home/paths
+    __init__ errors home/__init__ home/capture home/files home/given home/kept home/openings home/paths
     home/repositories home/scopes home/spool hosts/__init__ hosts/facts redaction/__init__ redaction/cuts
     redaction/names redaction/patterns redaction/redact redaction/rules redaction/shapes redaction/tables
     redaction/words transcripts/__init__ transcripts/book transcripts/claude_code transcripts/failures
@@ -117,6 +117,38 @@ def test_recalled_text_is_added_to_a_prompt_only_if_the_user_wants_it(host: Host
         "What did we rename tick() to?",
         2048,
     )
+
+
+def test_a_prompt_tells_the_engine_what_its_session_was_shown(host: Host) -> None:
+    host.policy(inject="prompt")
+    fact, more = "- 2026-03-01: Never push to main.", "- 2026-03-02 (s/4): tick() is advance()."
+    cut = f"- 2026-03-02 (s/5): {'x' * 2048}"  # no hook shows it, because it is too long
+    openings.write(open_home(host.home.root), host.scope, f"Quoted.\n{fact}", None)
+    host.fire("session_start", source="startup")
+    with Engine(host.home, HELLO, {"text": f"Quoted.\n{more}\n{cut}"}) as engine:
+        for source in (None, "resume", "compact"):  # after a compaction the model knows only the opening
+            if source:
+                host.fire("session_start", source=source)
+            host.prompt("What did we rename tick() to?")
+    told = [set(line["given"]) for line in engine.heard if line.get("event") == "inject"]
+    assert told == [set(given.sums(fact)), {*given.sums(fact), *given.sums(more)}, set(given.sums(more))]
+    assert "advance" not in Path(spool.session_folder(host.home, host.session_id), "given").read_text()
+
+
+def test_an_opening_that_cannot_be_noted_is_shown_and_its_session_recorded(host: Host) -> None:
+    host.policy(inject="prompt")
+    openings.write(open_home(host.home.root), host.scope, "- 2026-03-01: Never push to main.", None)
+    blocked = Path(spool.session_folder(host.home, host.session_id))
+    blocked.write_text("not a folder")
+    said = host.fire("session_start", source="startup")["hookSpecificOutput"]
+    assert "Never push to main." in said["additionalContext"]
+    assert len(spool.events(host.home, "start")) == 1 and host.log() == ""
+    blocked.unlink()
+    (blocked / "given").mkdir(parents=True)  # a folder in the place of the file
+    with Engine(host.home, HELLO, {"text": "- 2026-03-02 (s/4): tick() is advance()."}):
+        assert host.prompt("What did we rename tick() to?", prompt_id="p1")
+    host.stop("To advance().", prompt_id="p1")
+    assert len(host.turns()) == 1 and host.log() == ""
 
 
 def test_a_session_gets_the_engines_opening_unless_the_user_does_not_want_it(host: Host) -> None:

@@ -4,10 +4,14 @@ always quoted.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from said import SCOPE, embedded, fact, turn
 
+from scrubjay.engine.core import Core
+from scrubjay.home.given import sums
 from scrubjay.models.results import Hit, MemoryHits, Tokens
 from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, has_enough_words, injection
 
@@ -27,9 +31,9 @@ def hit(text: str, *, relevance: float = 0.9, session: str | None = "s") -> Hit:
     )
 
 
-def block(*hits: Hit, session: str | None = None, room: int = 2048) -> list[str]:
+def block(*hits: Hit, session: str | None = None, room: int = 2048, given: str = "") -> list[str]:
     found = MemoryHits(results=list(hits), total=len(hits), timing=0.0, tokens=Tokens(spent=0))
-    text = injection(found, session_id=session, max_bytes=room)
+    text = injection(found, session_id=session, max_bytes=room, given=sums(given))
     assert len(text.encode()) <= room
     return text.splitlines()
 
@@ -43,6 +47,44 @@ def test_a_hit_is_one_line_with_its_date_and_origin():
 
 def test_irrelevant_turns_and_those_of_the_same_session_are_left_out():
     assert block(hit("faint", relevance=FLOOR - 0.01), hit("here", session="now"), session="now") == []
+
+
+def test_a_line_that_was_shown_before_makes_room_for_the_next():
+    shown = "\n".join(block(*[hit(f"fact {number}") for number in range(9)]))
+    after = block(*[hit(f"fact\n{number}") for number in range(9)], given=shown)
+    assert [line.partition(": ")[2] for line in after[2:-1]] == [
+        f"fact {number}" for number in range(HITS, 9)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_new"),
+    [
+        ("- 2026-02-01: Use: tabs, never spaces.", False),  # a fact in an opening has no origin
+        ("- 2026-03-01 (turn_1): Use: tabs, never spaces.", False),
+        ("- 2026-02-01: Use: tabs\u2026", True),  # the opening had only its beginning
+        ("- 2026-03-01 (s/4): Another part of the turn.", True),
+        ("Outcome: Use: tabs, never spaces.", True),
+    ],
+)
+def test_only_a_memory_that_was_shown_whole_is_left_out(shown: str, is_new: bool):
+    assert bool(block(hit("Use: tabs, never spaces."), given=shown)) is is_new
+
+
+async def test_a_prompt_repeats_nothing_that_the_opening_or_an_earlier_prompt_gave(core: Core):
+    core.settings = replace(core.settings, inject="prompt")
+    question, answer = "Which port does the API use?", "It uses the port that the operators reserved, 8421."
+    await turn(core, "old", user=question, assistant=answer, ts=str(core.clock() - timedelta(days=2)))
+    await fact(core, "The API uses port 8421.")
+    await embedded(core)
+    event = {"session_id": "new", "prompt": question}
+    opening = (await core.search.opening(event, SCOPE)).text
+    assert "The API uses port 8421." in opening
+    first = await core.search.injection({**event, "given": sums(opening)}, SCOPE)
+    assert answer in first and "The API uses port 8421." not in first
+    assert await core.search.injection({**event, "given": sums(opening + first)}, SCOPE) == ""
+    for unknown in (None, 7, "8421", [7, None, []]):  # from a hook of another version
+        assert "The API uses port 8421." in await core.search.injection({**event, "given": unknown}, SCOPE)
 
 
 @pytest.mark.parametrize("confidence", ["weak", "none"])

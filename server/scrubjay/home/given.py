@@ -1,6 +1,7 @@
 """A log of what models were shown: `<home>/log/given.log`. A line has the size of a text, never its content.
 
-Hooks and the engine write it. Standard library only and Python 3.9 syntax.
+Hooks and the engine write it. Hooks also note in a session's folder which memories the session was shown.
+Standard library only and Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ import time
 import zlib
 from collections import namedtuple
 
-from scrubjay.home.files import add_line, last_lines
+from scrubjay.home.files import add_line, last_lines, open_log
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrubjay.home.paths import Home
 
 MAX_BYTES = 256 * 1024  # of given.log and of given.log.1; each holds at least 4,000 lines
+_NOTES = "given"  # a file in a session's folder
+_NEWEST = 8 * 1024  # bytes of its end that count, some 900 memories
 
 Given = namedtuple("Given", "at by session scope tokens sessions facts")
 """One line. `by` is opening, prompt, `WITHHELD`, or the name of a tool or command.
@@ -70,6 +75,33 @@ def read(home: Home) -> list[Given]:
             if len(parts) == len(Given._fields) and all(part.isdecimal() for part in parts[4:]):
                 entries.append(Given(*parts[:4], *map(int, parts[4:])))
     return entries
+
+
+def sums(block: str) -> list[str]:
+    """Return a checksum of each memory in a block, the same in an opening and at a prompt."""
+    memories = [line.partition(": ")[2] for line in block.split("\n") if line.startswith("- ")]
+    return [f"{zlib.crc32(memory.encode('utf-8', 'replace')):08x}" for memory in memories]
+
+
+def noted(folder: str) -> list[str]:
+    """Return the newest notes in a session's folder: ids or checksums of memories that it was shown."""
+    try:
+        return b"".join(last_lines(os.path.join(folder, _NOTES), _NEWEST)).decode("utf-8", "replace").split()
+    except OSError:  # nothing was shown yet
+        return []
+
+
+def note_in(folder: str, names: Iterable[str], *, is_first: bool = False) -> bool:
+    """Note ids or checksums in a session's folder, if first in place of all others; return True if noted."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with open(open_log(os.path.join(folder, _NOTES)), "a", encoding="utf-8") as file:
+            if is_first:
+                file.truncate(0)
+            file.writelines(f"{name}\n" for name in names)
+    except OSError:
+        return False
+    return True
 
 
 def _path(home: Home) -> str:

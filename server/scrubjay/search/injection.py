@@ -1,8 +1,9 @@
 """Injection: a few remembered lines added to a prompt, and the fence around any injected text."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from scrubjay.home.given import sums
 from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import Hit, MemoryHits
 from scrubjay.text.foreign import one_line
@@ -34,24 +35,39 @@ def room(event: Mapping[str, Any]) -> int:
     return limit if isinstance(limit, int) else 0
 
 
+def given(event: Mapping[str, Any]) -> list[str]:
+    """Return the checksums of the memories that the session was shown (`given` of a hook's event)."""
+    checksums = event.get("given")
+    return checksums if isinstance(checksums, list) else []
+
+
 def has_enough_words(prompt: str) -> bool:
     """Return True if a prompt has enough content words to search with."""
     return len(set(content_words(expand(prompt)))) >= LEAST_WORDS
 
 
-def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor: float = FLOOR) -> str:
+def injection(
+    hits: MemoryHits,
+    *,
+    session_id: str | None,
+    max_bytes: int,
+    floor: float = FLOOR,
+    given: Collection[str] = (),
+) -> str:
     """Return the block to add to a prompt, or "" if the answer is doubtful or empty.
 
     The block has at most `max_bytes` of UTF-8. Even in a strong answer each hit must reach the floor, because
     the user did not ask for it. Turns of the prompt's own session are left out, because the model sees them
-    anyway.
+    anyway, and so are lines that it was shown before (`given` has their checksums).
     """
     if hits.confidence != "strong":
         return ""
     lines = [
-        _line(hit)
+        line
         for hit in hits.results
-        if (hit.relevance_score or 0.0) >= floor and (session_id is None or hit.session_id != session_id)
+        if (hit.relevance_score or 0.0) >= floor
+        and (session_id is None or hit.session_id != session_id)
+        and sums(line := one_line(_line(hit)))[0] not in given
     ]
     return block(_HEAD, lines[:HITS], max_bytes)[0]
 

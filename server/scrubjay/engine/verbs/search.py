@@ -151,7 +151,12 @@ class Search(Verb):
             return ""
         is_question = "?" in request.query  # "fix it today" names a time, but does not ask about it
         hits = await self.recall(request, scope, with_related=False, timed=is_question)
-        return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
+        return injection.injection(
+            hits,
+            session_id=event.get("session_id"),
+            max_bytes=injection.room(event),
+            given=injection.given(event),
+        )
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
         """Return the text for the beginning of a session; see `scrubjay.search.opening`.
