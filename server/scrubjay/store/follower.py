@@ -10,7 +10,7 @@ from scrubjay.store.notes import INDEX, parse_note
 from scrubjay.store.store import Store
 from scrubjay.store.tables import EVERY_SECOND, TABLES
 
-REOPEN_AFTER = 50  # versions of the passages, each of which leaves an index's pages in memory until a reopen
+REOPEN_AFTER = 50  # versions of the passages; each leaves pages of an index in memory until a reopen
 
 
 class Follower:
