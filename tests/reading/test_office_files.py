@@ -227,14 +227,14 @@ def test_a_word_document_of_the_browser_is_read() -> None:
 
 def test_cells_boxes_and_comments_of_rich_text_are_whole() -> None:
     rich = (
-        rb"{\rtf1 Rate 10{\super 6}{\super\chftn}, 10\super -9\nosupersub  {\*\annotation{\*\atnref 1}Ask Ann}\par"
+        rb"{\rtf1 Rate 10{\super 6} CO{\f0\sub\fs20 2}{\super\chftn}, 10\super -9\nosupersub  {\*\annotation{\*\atnref 1}Ask Ann}\par"
         rb"\trowd\cellx1\cellx2\pard\intbl A\cell B|C\cell\row"
         rb"\trowd\cellx1\cellx2\pard\intbl a1\par a2\cell b\cell{\trowd\cellx1\cellx2\row}\pard after\par"
         rb"{\shp{\*\shpinst\shpleft1{\sp{\sn shapeType}{\sv 202}}{\shptxt Drawn here\par}}{\shprslt{\do old}}}}"
     )
     text = read(rich, "a.rtf").text
     assert [" ".join(line.split()) for line in text.split("\n") if line] == [
-        "Rate 10^6, 10^-9 Ask Ann",
+        "Rate 10^6 CO₂, 10^-9 Ask Ann",
         "| A | B\\|C |",
         "|---|---|",
         "| a1 a2 | b |",
@@ -349,19 +349,20 @@ def test_an_opendocument_file_with_a_password_is_refused_as_protected() -> None:
         read(data, "a.odt")
 
 
-def test_raised_digits_and_addresses_of_links_in_cells_are_read() -> None:
+def test_raised_and_lowered_digits_and_addresses_of_links_in_cells_are_read() -> None:
     file = io.BytesIO()
     book = made.xlsxwriter.Workbook(file)
-    raised = book.add_format({"font_script": 1})
+    raised, lowered = (book.add_format({"font_script": script}) for script in (1, 2))
     sheet = book.add_worksheet("S")
     sheet.write_rich_string(0, 0, "10", raised, "6", " per m", raised, "2")
+    sheet.write_rich_string(3, 0, "H", lowered, "2", "O")
     sheet.write_url(0, 1, "https://tickets.example/FAL-12", string="FAL-12")
     sheet.write_row(1, 0, ["plain", "x"])
     sheet.write_url(2, 0, "https://docs.example/a")
     book.close()
     text = read(file.getvalue(), "a.xlsx").text
     assert "| 10^6 per m^2 | [FAL-12](https://tickets.example/FAL-12) |" in text
-    assert "| plain | x |" in text and "| https://docs.example/a |" in text
+    assert "| plain | x |" in text and "| H₂O |" in text and "| https://docs.example/a |" in text
 
 
 def test_names_that_a_program_writes_for_an_unknown_author_are_no_metadata() -> None:

@@ -306,6 +306,7 @@ def page_text(body: str) -> str:
         (f"<nav>Home</nav><main>One. {LONG}</main><main>Two. {LONG}</main><footer>Imprint</footer>", "One.|Two.", "Home|Imprint"),
         ("<h1>Owls</h1><div class=cookie-consent>We use cookies</div><h2 id=cookie-banner>Banners</h2>", "# Owls|## Banners", "We use"),
         ("10<sup>6</sup> in 10<sup>-9</sup> s, the 1<sup>st</sup>, a rate<sup><a href=#f>2</a></sup>", "10^6 in 10^-9 s, the 1st, a rate[2]", ""),
+        ("1010<sub>2</sub>, log<sub>2</sub>8, V<sub>max</sub>, a<sub>n+1</sub>, 2<sup>n+1</sup>, SO<sub>4</sub><sup>2-</sup>, <sub>set in small print</sub>", "1010₂, log₂8, V_max, a_(n+1), 2^(n+1), SO₄^2-, set in small print", ""),
         ("Donau&shy;dampf&shy;schiff un<wbr>break zero&#8203;width", "Donaudampfschiff unbreak zerowidth", ""),
         (f"<form><input type=search><div>{LONG}</div></form><div class=faq-item><button>What is a knot?</button></div>", "on and on|What is a knot?", ""),
         (f"<form><input type=search><h1>Rules</h1>{LONG}</form><div role=navigation>Home</div>", "# Rules|on and on", "Home"),
@@ -404,6 +405,7 @@ def run(text: str) -> str:
         ('<w:fldSimple w:instr=" REF x "><w:r><w:t>Figure 4</w:t></w:r></w:fldSimple>' + run(" shows"), "Figure 4 shows"),
         ('<w:bdo w:val="rtl"><w:r><w:t>שלום</w:t></w:r></w:bdo>', "שלום"),
         (run("10") + '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>-9</w:t></w:r>', "10^-9"),
+        (run("1010") + '<w:r><w:rPr><w:vertAlign w:val="subscript"/></w:rPr><w:t xml:space="preserve">2 </w:t></w:r>' + run("is ten"), "1010₂ is ten"),
     ],
 )  # fmt: skip
 def test_a_word_document_is_read_as_a_person_sees_it(xml: str, text: str) -> None:
@@ -431,7 +433,8 @@ def test_comments_and_page_headers_of_a_word_document_are_included_once() -> Non
 
 def test_an_opendocument_text_becomes_markdown() -> None:
     body = (
-        '<text:h text:outline-level="1">Ports</text:h><text:p>10<text:span text:style-name="T1">6</text:span> of<text:s/>all'
+        '<text:h text:outline-level="1">Ports</text:h><text:p>10<text:span text:style-name="T1">6</text:span> H'
+        '<text:span text:style-name="T2">2</text:span> of<text:s/>all'
         "<text:note><text:note-body><text:p>a note</text:p></text:note-body></text:note></text:p>"
         "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>"
         '<table:table><table:table-row><table:table-cell table:number-rows-spanned="2"><text:p>auth</text:p></table:table-cell>'
@@ -439,13 +442,14 @@ def test_an_opendocument_text_becomes_markdown() -> None:
         "<table:table-cell><text:p>8443</text:p></table:table-cell></table:table-row></table:table>"
         "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
     )
-    style = (
-        '<style:style style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    style = "".join(
+        f'<style:style style:name="{name}"><style:text-properties style:text-position="{position} 58%"/></style:style>'
+        for name, position in (("T1", "super"), ("T2", "sub"))
     )
     found = read(made.opendocument("text", body, style), "a.odt")
     assert (found.kind, found.title) == ("odt", "Ports")
     assert found.text == (
-        "# Ports\n\n10^6 of all (a note)\n\n- one\n\n| auth | 443 |\n| --- | --- |\n| auth | 8443 |"
+        "# Ports\n\n10^6 H₂ of all (a note)\n\n- one\n\n| auth | 443 |\n| --- | --- |\n| auth | 8443 |"
     )
 
 
@@ -539,9 +543,10 @@ def test_slides_have_their_charts_diagrams_formulas_comments_and_merged_cells() 
     table.cell(0, 0).merge(table.cell(1, 0))
     table.cell(0, 0).text = "both"
     raised = slide.shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
-    for text in ("10", "6"):
+    for text in ("10", "6", " H", "2"):
         raised.add_run().text = text
     raised.runs[1].font._element.set("baseline", "30000")
+    raised.runs[3].font._element.set("baseline", "-25000")
     p = "http://schemas.openxmlformats.org/presentationml/2006/main"
     formula = '<a14:m xmlns:a14="m"><m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:r><m:t>n=2</m:t></m:r></m:oMath></a14:m>'
     shape = f'<p:sp><p:txBody><a:p xmlns:a="a">{formula}</a:p></p:txBody></p:sp>'
@@ -554,7 +559,7 @@ def test_slides_have_their_charts_diagrams_formulas_comments_and_merged_cells() 
     text = read(file, "a.pptx").text
     assert "| East | 19.5 |\n| West | 21.5 |" in text
     assert "| both | x |\n|---|---|\n| both | y |" in text
-    assert "10^6" in text and text.count("n=2") == 1
+    assert "10^6 H₂" in text and text.count("n=2") == 1
     assert text.endswith("Comment: Ask legal")
 
 

@@ -124,6 +124,10 @@ def test_a_text_without_spaces_is_found_by_any_part_of_it(query: str, text: str)
     assert found(query, text)
 
 
+def test_a_text_with_subscripts_is_indexed_with_plain_digits_and_joined_names() -> None:
+    assert {"H2O", "vmax"} <= set(expand("H₂O boils at V_max").split())
+
+
 def test_a_query_loses_its_stop_words_unless_it_has_no_others() -> None:
     assert query_terms("What is the userId of the userId table?") == "userid table user id"
     assert query_terms("Who are you?") == "who are you"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Set
 
 from lxml import etree
 
+from scrubjay.reading.formulas import subscript
 from scrubjay.reading.number_formats import BUILT_IN, written_number
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
@@ -30,10 +31,10 @@ class Cells:
         self._archive = zipfile.ZipFile(io.BytesIO(data))
         self._formats: dict[str, str] = {}  # style -> format that adds something to a number
         self._sheets: dict[str, str] = {}  # sheet name -> part
-        self._raised: dict[str, str] = {}  # number of a shared text -> the text with its raised parts marked
+        self._marked: dict[str, str] = {}  # number of a shared text -> the text with marked scripts
         if _WORKBOOK in self._archive.namelist():
             self._formats = self._formats_by_style()
-            self._raised = self._texts_with_raised_parts()
+            self._marked = self._texts_with_scripts()
             related = related_parts(self._archive, _WORKBOOK)
             for sheet in parse_part(self._archive, _WORKBOOK).iterfind("{*}sheets/{*}sheet"):
                 self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
@@ -46,9 +47,9 @@ class Cells:
         texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
             data = member.read(_LARGEST)
-        if not (self._formats or self._raised) and _FORMULA_OR_ERROR.search(data) is None:
+        if not (self._formats or self._marked) and _FORMULA_OR_ERROR.search(data) is None:
             return texts
-        special_types = ("e", "s") if self._raised else ("e",)
+        special_types = ("e", "s") if self._marked else ("e",)
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
             is_special = cell.get("t") in special_types or cell.get("s") in self._formats
@@ -107,24 +108,25 @@ class Cells:
         if cell.get("t") == "e":
             return value
         if cell.get("t") == "s":
-            return self._raised.get(value or "")
+            return self._marked.get(value or "")
         if formula and not value:
             return f"={formula}"
         number_format = self._formats.get(cell.get("s", ""))
         is_number = value and number_format and cell.get("t", "n") == "n"
         return written_number(value or "", number_format or "") if is_number else None
 
-    def _texts_with_raised_parts(self) -> dict[str, str]:
-        if _TEXTS not in self._archive.namelist() or b"superscript" not in self._archive.read(_TEXTS):
+    def _texts_with_scripts(self) -> dict[str, str]:
+        if _TEXTS not in self._archive.namelist() or b"vertAlign" not in self._archive.read(_TEXTS):
             return {}
         texts: dict[str, str] = {}
         for number, text in enumerate(parse_part(self._archive, _TEXTS).iterfind("{*}si")):
-            raised = text.findall("{*}r/{*}rPr/{*}vertAlign[@val='superscript']")
-            for mark in raised:
+            marks = text.findall("{*}r/{*}rPr/{*}vertAlign")
+            for mark in marks:
                 part = mark.getparent().getparent().find("{*}t")
-                if part is not None and (part.text or "").strip():
-                    part.text = f"^{part.text}"
-            if raised:
+                if part is not None and (part.text or "").strip() and mark.get("val") != "baseline":
+                    is_raised = mark.get("val") == "superscript"
+                    part.text = f"^{part.text}" if is_raised else subscript(part.text)
+            if marks:
                 texts[str(number)] = "".join(part.text or "" for part in text.iterfind("{*}r/{*}t"))
         return texts
 

@@ -1,4 +1,4 @@
-"""Writes the formulas of office documents (OMML) on one line, as people type them."""
+"""Writes the formulas of office documents (OMML), and subscripts, on one line, as people type them."""
 
 import re
 from collections import defaultdict
@@ -18,6 +18,9 @@ _FORMS = {  # kind of element -> how its parts are written
     "limUpp": "{e}^{lim}",
     "func": "{fName} {e}",
 }
+# The index folds these characters, so H2O finds H₂O.
+_SUBSCRIPTS = str.maketrans("0123456789+-\u2212=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
+_INDEX = re.compile(r"[\w.,+\-\u2212*/=']{1,20}")  # longer texts are small print
 _SEPARATORS = {"d": ", ", "mr": ", ", "m": "; ", "eqArr": "; "}
 _WHOLE_PARTS = ("e", "fName")  # which need no brackets
 
@@ -49,6 +52,18 @@ def formula(element: Element) -> str:
     if kind == "d":
         return _character(element, "begChr", "(") + text + _character(element, "endChr", ")")
     return f"[{text}]" if kind == "m" else text
+
+
+def subscript(text: str) -> str:
+    """Write a subscript with subscript digits, or after `_` if it has letters.
+
+    >>> subscript("2"), subscript("max"), subscript("n+1")
+    ('₂', '_max', '_(n+1)')
+    """
+    index = text.strip()
+    if _SUBSCRIPTS.keys() >= set(map(ord, index)):
+        return text.translate(_SUBSCRIPTS)
+    return text.replace(index, f"_{_bracketed('sub', index)}") if _INDEX.fullmatch(index) else text
 
 
 def _kind(element: Element) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from bs4 import BeautifulSoup, Comment, Tag
 from markdownify import MarkdownConverter
 
+from scrubjay.reading.formulas import subscript
 from scrubjay.reading.result import UNSEEN, Conversion, tidy_values
 from scrubjay.reading.tables import lay_out_tables
 
@@ -59,6 +60,7 @@ _FORMULAS = {  # how to write MathML, by element and number of its parts
 _BETWEEN = {"mtable": "; ", "mtr": ", "}  # separates the rows and the cells of a matrix
 _BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # parts of a formula that need no brackets
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
+_SUM = re.compile(r"\w\s?[-+\u2212*/]\s?\w")  # an exponent that needs brackets: 2^(n+1)
 _SIGN = re.compile(r"\A(\s*)(#{1,6}\s)")  # at the beginning of a paragraph, it would make a heading
 _METAS = {
     "author": ("author", "article:author"),
@@ -83,7 +85,12 @@ class _Converter(MarkdownConverter):
         if el.find("a") is not None:  # a footnote's mark
             return f"[{text.strip('[]')}]" if text.strip() else ""
         bare = text.strip()
+        bare = f"({bare})" if _SUM.search(bare) else bare
         return f"^{bare}" if bare and not _ORDINAL.fullmatch(bare) else text
+
+    def convert_sub(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        plain = el.get_text()
+        return text if (index := subscript(plain)) == plain else index
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]

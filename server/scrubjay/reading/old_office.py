@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 
 import olefile
 
+from scrubjay.reading.formulas import subscript
 from scrubjay.reading.office import markdown_table
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
@@ -45,6 +46,7 @@ _RTF_BAR = "\ue000"  # stands for a bar, because striprtf ends cells with bars
 _ROW_END = re.compile(r"(\\row\b)")
 _BREAK_IN_CELL = re.compile(r"\\(?:par|line)\b ?")
 _RAISED = re.compile(r"\\super\b ?(?!\s*(?:\\\w+\s*){0,9}\\chftn)(?![a-z]{2}\b)")  # no mark of a note, no 1st
+_LOWERED = re.compile(r"(\\sub\b(?:\\\w{1,32}){0,9} ?)([^\\{};]{1,20})")
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
 
@@ -371,6 +373,7 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
     source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for long numbers
     source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source)).replace("|", _RTF_BAR)
     source = _RAISED.sub(r"\\super ^", source)
+    source = _LOWERED.sub(_with_subscript, source)
     source = "".join(map(_without_breaks_in_cells, _ROW_END.split(source)))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 
@@ -383,6 +386,11 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
     title = _RTF_TITLE.search(source.replace(_RTF_BAR, "|"))
     text = "\n\n".join(_paragraphs(text.split("\n")))
     return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
+
+
+def _with_subscript(lowered: re.Match[str]) -> str:
+    letters = (f"\\u{ord(letter)}?" if letter > "~" else letter for letter in subscript(lowered[2]))
+    return lowered[1] + "".join(letters)
 
 
 def _without_breaks_in_cells(source: str) -> str:

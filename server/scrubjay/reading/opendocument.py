@@ -23,6 +23,7 @@ _SKIPPED = frozenset(
 )
 _MOST_REPEATS = 50  # of a cell or a row; a sheet repeats empty cells a million times
 _RAISED = re.compile(r"super|[1-9]")  # a position is a word or a percentage of the height
+_LOWERED = re.compile(r"sub|-[1-9]")
 _FIELDS = {"author": "initial-creator", "subject": "subject", "keywords": "keyword", "date": "date"}
 
 
@@ -180,8 +181,11 @@ class _Writer:
 
 
 def _tag_of_style(properties: Element) -> str | None:
-    if _RAISED.match(_get(properties, "text-position")):
+    position = _get(properties, "text-position")
+    if _RAISED.match(position):
         return "sup"
+    if _LOWERED.match(position):
+        return "sub"
     return "b" if _get(properties, "font-weight") == "bold" else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from lxml import etree
 
 from scrubjay.reading.drawings import drawn_rows
-from scrubjay.reading.formulas import formula
+from scrubjay.reading.formulas import formula, subscript
 from scrubjay.reading.office import core_properties, markdown_table
 from scrubjay.reading.parts import Element, Relation, parse_part, related_parts, relation_id
 from scrubjay.reading.result import Budget, Conversion
@@ -135,5 +135,7 @@ def _run(part: Element) -> str:
     if _kind(part) in ("br", "m"):
         return "\n" if _kind(part) == "br" else "".join(map(formula, part))
     properties, text = part.find("{*}rPr"), part.findtext("{*}t") or ""
-    is_raised = properties is not None and properties.get("baseline", "-")[0] not in "-0"
-    return f"^{text}" if is_raised and text.strip() else text
+    baseline = "0" if properties is None else properties.get("baseline", "0")
+    if baseline.startswith("-"):
+        return subscript(text)
+    return f"^{text}" if baseline[0] != "0" and text.strip() else text
