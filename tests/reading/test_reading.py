@@ -21,6 +21,7 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 
 from scrubjay.reading import FileText, kind_of, read, read_file
+from scrubjay.text.chunking.chunks import chunks
 
 
 def test_plain_text_is_unchanged() -> None:
@@ -619,8 +620,49 @@ def test_an_invitation_and_attached_sources_are_read_and_an_unreadable_log_is_no
     for name, data in {"a.py": b"def plover(): ...", "b.log": bytes(range(200))}.items():
         message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
     text = mail_of(message)
-    assert all(part in text for part in ("Please come.", "SUMMARY:Meeting", "## a.py\n\ndef plover(): ..."))
+    assert all(
+        part in text
+        for part in ("Please come.", "SUMMARY:Meeting", "## a.py\n\n```python\ndef plover(): ...\n```")
+    )
     assert "Attachments: a.py, b.log" in text and "## b.log" not in text
+
+
+def test_no_line_of_a_plain_mail_becomes_a_heading_except_one_above_a_long_rule() -> None:
+    message = EmailMessage()
+    message.set_content(
+        "# df -h\n\nAgenda\n------\n\n```\n# ls\n```\n\nSigned-off-by: A\n---\n a.c | 2\n\nRegards\n-- \nAnn"
+    )
+    message.add_attachment("# a comment", filename="notes.txt")
+    text = mail_of(message)
+    parts = (
+        "\\# df -h\n",
+        "Agenda\n------\n",
+        "\n# ls\n",
+        "A\n\n---\n",
+        "Regards\n\n-- \nAnn",
+        "\\# a comment",
+    )
+    assert all(part in text for part in parts)
+    headings = [chunk.headings[-1] for chunk in chunks(text, "email")]
+    assert headings == ["Plan", "Agenda", "notes.txt"]
+
+
+def test_documents_that_are_attached_to_a_mail_are_read() -> None:
+    message = EmailMessage()
+    message.set_content("See below.")
+    pdf = made.pdf([["The zebra report"]])
+    for name, data in (
+        ("deploy.docx", made.word()),
+        ("report", pdf),
+        ("cut.pdf", pdf[:9]),
+        ("a.zip", b"PK\3\4"),
+    ):
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    text = mail_of(message)
+    assert "## deploy.docx\n\n# The first step" in text and text.endswith("## report\n\nThe zebra report")
+    assert "Attachments: deploy.docx, report, cut.pdf, a.zip" in text
+    line = b"From ann@example.org Mon May  6 10:00:00 2024\n"
+    assert "zebra" not in read(line + bytes(message), "a.mbox").text
 
 
 def test_forwarded_mails_and_attached_texts_are_read() -> None:

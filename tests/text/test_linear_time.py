@@ -22,7 +22,7 @@ from scrubjay.http_api.supermemory.matches import rewrites
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
 from scrubjay.reading.html import convert_html
-from scrubjay.reading.notebooks import _fence
+from scrubjay.reading.markdown import fence
 from scrubjay.records.documents import new_document
 from scrubjay.redaction.redact import redact
 from scrubjay.redaction.rules import LINES, TOKENS
@@ -267,7 +267,7 @@ def test_every_pattern_takes_linear_time_on_texts_made_of_its_own_parts() -> Non
         (paragraphs, "    a" + "\n    \x0c" * 40 + "\nx"),
         (opening, " " * 2_000 + "/" + "*" * 2_000),
         (convert_html, "a" + " " * 30_000 + "b"),
-        (lambda text: _fence(text, "python"), "`" * 100_000),
+        (lambda text: fence(text, "python"), "`" * 100_000),
     ],
     ids=lambda part: None if callable(part) else repr(part[:20]),
 )

@@ -1,4 +1,4 @@
-"""Converts e-mail to Markdown: headers, texts, forwarded mails, and the names of other attachments."""
+"""Converts e-mail to Markdown: headers, texts, attached mails and documents, and the names of other files."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,10 @@ from itertools import pairwise
 
 from scrubjay.reading.cards import convert_card
 from scrubjay.reading.encodings import decode, decode_as, is_unicode, meant_encoding
-from scrubjay.reading.kinds import MESSAGE, kind_of
+from scrubjay.reading.kinds import ARCHIVES, HEAD, MESSAGE, kind_of
+from scrubjay.reading.markdown import fence
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
+from scrubjay.text.chunking.markdown import without_headings
 
 _HEADERS = ("From", "To", "Cc", "Date")
 _HEAD = re.compile(rb".*?\n\r?\n", re.DOTALL)
@@ -25,11 +27,12 @@ _DEEPEST = 10  # levels of mails in mails
 _LEAST = 0.5  # share of the HTML's words; a plain part with fewer of them only says that the mail has HTML
 _WORD = re.compile(r"\w+")
 _TEXTS = frozenset({"markdown", "code", "json", "csv", "tsv", "html", "email"})
+_DOCUMENTS = ARCHIVES | {"pdf", "rtf"}
 _SUFFIXES = (".txt", ".log", ".patch", ".diff", ".ics", ".vcf")
 
 
 def convert_mail(data: bytes) -> Conversion:
-    """Write the headers that people read, then each text, attached mails and attached texts.
+    """Write the headers that people read, then each text, attached mails, texts and documents.
 
     Raises:
         Unreadable: the file has none of the headers of an e-mail.
@@ -41,14 +44,15 @@ def convert_mail(data: bytes) -> Conversion:
 
 
 def convert_mailbox(data: bytes) -> Conversion:
-    """Write each message of a mailbox, one after the other.
+    """Write each message of a mailbox, one after the other, without attached documents, which take long.
 
     Raises:
         Unreadable: the file has no e-mail.
     """
     starts = [match.start() for match in MESSAGE.finditer(data)] or [0]
     pieces = (_QUOTED.sub(rb"\1", data[low:high]) for low, high in pairwise([*starts, None]))
-    texts = [write_mail(message).text for message in map(_parsed, pieces) if _is_mail(message)]
+    mails = [message for message in map(_parsed, pieces) if _is_mail(message)]
+    texts = [write_mail(message, with_documents=False).text for message in mails]
     if not texts:
         raise Unreadable("is not a mailbox, or is damaged")
     return Conversion("\n\n".join(texts))
@@ -71,13 +75,13 @@ def _is_mail(message: EmailMessage) -> bool:
     return any(message.get(name) for name in ("From", "To", "Subject", "Date", "Message-ID", "Received"))
 
 
-def write_mail(message: EmailMessage) -> Conversion:
-    """Write a message as Markdown."""
+def write_mail(message: EmailMessage, *, with_documents: bool = True) -> Conversion:
+    """Write a message as Markdown, with the text of attached documents or only their names."""
     headers = _headers(message)
     metadata = tidy_values(
         author=headers["From"], to=headers["To"], date=_date(headers["Date"]), subject=headers["Subject"]
     )
-    text = "\n\n".join(filter(None, _blocks(message, 1)))
+    text = "\n\n".join(filter(None, _blocks(message, 1, with_documents)))
     return Conversion(text, title=headers["Subject"] or None, metadata=metadata)
 
 
@@ -85,7 +89,7 @@ def _headers(message: EmailMessage) -> dict[str, str]:
     return {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
 
 
-def _blocks(message: EmailMessage, level: int) -> Iterator[str]:
+def _blocks(message: EmailMessage, level: int, with_documents: bool) -> Iterator[str]:
     headers = _headers(message)
     parts = list(_visible_parts(message))
     names = ", ".join(part.get_filename() or part.get_content_type() for part in parts if _is_attached(part))
@@ -99,9 +103,10 @@ def _blocks(message: EmailMessage, level: int) -> Iterator[str]:
         elif part.get_content_type() == "message/rfc822":
             inner = part.get_payload(0) if part.is_multipart() else None
             if isinstance(inner, EmailMessage) and level < _DEEPEST:
-                yield from _blocks(inner, level + 1)
+                yield from _blocks(inner, level + 1, with_documents)
         elif part.is_attachment() or part.get_content_maintype() != "text":
-            if _is_text(part) and (text := _text(part)):
+            text = _text(part) if _is_text(part) else _document_text(part) if with_documents else ""
+            if text:
                 yield f"{'#' * min(level + 1, 6)} {part.get_filename() or 'Attachment'}"
                 yield text
         else:
@@ -165,7 +170,21 @@ def _text(part: EmailMessage) -> str:
         return convert_html(text).text
     if part.get_content_subtype() in ("calendar", "vcard", "x-vcard"):
         return convert_card(text).text.strip()
-    return text.strip()
+    kind = kind_of(part.get_filename() or "")
+    if "markdown" in (kind.type, part.get_content_subtype()):
+        return text.strip()
+    return fence(text.strip("\n"), kind.language) if kind.language else without_headings(text.strip())
+
+
+def _document_text(part: EmailMessage) -> str:
+    """Return the text of an attached document, or "" if it cannot be read."""
+    from scrubjay.reading.reader import MAX_TEXT, read_here
+
+    name, payload = part.get_filename() or "", part.get_payload(decode=True)
+    if isinstance(payload, bytes) and kind_of(name, payload[:HEAD]).type in _DOCUMENTS:
+        with suppress(Unreadable):
+            return read_here(payload, name, MAX_TEXT).text
+    return ""
 
 
 def _date(header: str) -> str | None:

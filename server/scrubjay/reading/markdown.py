@@ -1,4 +1,6 @@
-"""Reads Markdown: the unchanged text, and the fields of its front matter."""
+"""Reads Markdown: the unchanged text, and the fields of its front matter. Writes code as Markdown."""
+
+import re
 
 from scrubjay.reading.result import Conversion, tidy_values
 from scrubjay.text.front_matter import front_matter, front_title
@@ -12,6 +14,12 @@ def convert_markdown(text: str) -> Conversion:
     fields = front_matter(text)
     values = {_FIELDS[name]: _line(value) for name, value in fields.items() if name in _FIELDS}
     return Conversion(text, title=front_title(text), metadata=tidy_values(**values))
+
+
+def fence(text: str, language: str) -> str:
+    """Write code in a fence that is longer than those in the code."""
+    mark = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{mark}{language}\n{text}\n{mark}"
 
 
 def _line(value: object) -> str | None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from scrubjay.reading.markdown import fence
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 from scrubjay.text.foreign import without_escapes
 
@@ -51,7 +52,7 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
             yield level + source
         return
     if source.strip():
-        yield _fence(source, language)
+        yield fence(source, language)
     for output in cell.get("outputs") or ():
         if isinstance(output, dict) and (text := _output(output)):
             yield text
@@ -74,7 +75,7 @@ def _output(output: dict[str, Any]) -> str:
     is_shown = text.strip() and not _NO_OUTPUT.fullmatch(text.strip())
     if not is_shown and "application/json" in data:
         text, is_shown = json.dumps(data["application/json"], ensure_ascii=False), True
-    return _fence(_shortened(text.strip("\n")), "text") if is_shown else ""
+    return fence(_shortened(text.strip("\n")), "text") if is_shown else ""
 
 
 def _shortened(text: str) -> str:
@@ -83,8 +84,3 @@ def _shortened(text: str) -> str:
 
 def _text(lines: str | list[str] | None) -> str:
     return lines if isinstance(lines, str) else "".join(lines or ())
-
-
-def _fence(text: str, language: str) -> str:
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}{language}\n{text}\n{fence}"

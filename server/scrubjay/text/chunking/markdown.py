@@ -11,6 +11,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _LONGEST_HEADING = 300  # characters of a heading, which each chunk below it repeats
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
+_SEPARATOR = 3  # signs of the longest rule that separates parts of a plain text
 _PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may be underlined into a heading
 _DASHES = r":?-++:?[ \t]*+"  # the rule below the head of one column
 _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})*+(?:\|[ \t]*+)?")
@@ -39,6 +40,20 @@ def first_title(text: str, markup: str | None = None) -> str | None:
     titles += [_TAG.sub("", title[1]) for title in _HTML_TITLE.finditer(prose)]
     words = (" ".join(_LINK.sub(r"\1", _LINK.sub(r"\1", title)).split()) for title in titles)
     return next((title[:_LONGEST_HEADING] for title in words if title), None)
+
+
+def without_headings(text: str) -> str:
+    """Return a plain text in which no line is read as a heading, except one above a rule.
+
+    Rules of two or three signs separate: a signature in a mail, the notes in a patch.
+    """
+    lines = text.split("\n")
+    for first, last, kind, _, _ in _blocks(text):
+        if kind == "heading" and last - first == 1:
+            lines[first] = f"\\{lines[first]}"
+        elif kind == "heading" and len(lines[first + 1].strip()) <= _SEPARATOR:
+            lines[first] += "\n"
+    return "\n".join(lines)
 
 
 def sections(text: str, starts: list[int], markup: str | None = None) -> Iterator[Section]:
