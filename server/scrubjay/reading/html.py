@@ -24,6 +24,10 @@ _ADDED = (
     "linenos linenodiv lineno lnt ln linenr rouge-gutter line-numbers-rows line-numbers-wrapper "
     "headerlink anchor-link hash-link mw-editsection"
 ).split()
+# Lines of code that may be outside a <pre>: in a <div> by Doxygen, in a <table> by GitHub and highlight.js.
+_LINES_WITHOUT_PRE = "div.fragment > div.line, td.blob-code, td.hljs-ln-code"
+# Tasks of Confluence and Notion, whose ticks are pictures, and the classes of ticked ones.
+_TASKS, _TICKED = ".inline-task-list > li, .checkbox-on, .checkbox-off", {"checked", "checkbox-on"}
 _CODE_LINES = ["div", "p", "li", "tr", "pre"]  # elements that hold a line of source code in a <pre>
 _CODE_BLOCKS = [*_CODE_LINES, "ol", "ul", "table", "tbody", "td"]
 _PAGE_MARKS = ("srcdoc", "shadowrootmode", "shadowroot")  # attributes of frames and templates with a page
@@ -222,6 +226,9 @@ def _remove_surroundings(soup: BeautifulSoup) -> None:
 
 def _write_fields(soup: BeautifulSoup) -> None:
     """Replace fields by their values."""
+    for task in soup.select(_TASKS):
+        task.name = "li" if task.name == "li" else "span"
+        task.insert(0, "[x] " if _TICKED.intersection(task.get("class") or ()) else "[ ] ")
     for field in soup.find_all("input"):
         field.replace_with(f" {_visible_value(field)} ")
     for choice in soup.find_all("select"):
@@ -234,6 +241,10 @@ def _write_fields(soup: BeautifulSoup) -> None:
 
 def _write_code(soup: BeautifulSoup) -> None:
     """End each line of source code, where elements stand for lines, by a line break."""
+    for line in soup.select(_LINES_WITHOUT_PRE):
+        block = line.find_parent(["div", "table"])
+        if block and line.find_parent("pre") is None:
+            block.wrap(soup.new_tag("pre"))
     for tag in (tag for code in soup("pre") for tag in reversed(code(_CODE_BLOCKS))):
         if tag.name in _CODE_LINES and not tag.get_text().endswith("\n"):
             tag.append("\n")
