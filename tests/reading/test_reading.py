@@ -854,6 +854,18 @@ def test_a_word_hyphenated_at_a_line_end_of_a_pdf_is_joined_and_keeps_its_own_hy
     assert " ".join(text.split()) == "The information is well-known and state-of-the-art."
 
 
+@pytest.mark.parametrize("page", [0, 90, 270])
+def test_lines_that_are_turned_on_a_pdf_page_stay_apart(page: int) -> None:
+    def draw(canvas: made.Canvas) -> None:
+        canvas.setPageRotation(page)
+        canvas.translate(400, 100)
+        canvas.rotate(90)
+        for number, line in enumerate(("Host Port", "lark 8443", "tern 80")):
+            canvas.drawString(0, 100 - 20 * number, line)
+
+    assert read(made.drawn(draw), "a.pdf").text == "Host Port\nlark 8443\ntern 80"
+
+
 def test_letters_of_an_arabic_ligature_are_in_order() -> None:
     assert read(made.old("arabic.pdf"), "a.pdf").text == "السلام عليكم لا إله الأمان للخادم"
 
@@ -870,6 +882,8 @@ def test_outputs_of_a_notebook_are_read_as_displayed() -> None:
     assert notebook_of(prose) == "```python\nrun()\n```\n\n**Good**"
     log = {"name": "stdout", "text": [f"epoch {n}\n" for n in range(900)] + ["accuracy 0.97"]}
     assert "epoch 1\n" in notebook_of(log) and "accuracy 0.97\n```" in notebook_of(log)
+    bar = {"name": "stderr", "text": "  0%\r 50%\r100% done\r\nend\r"}
+    assert "```text\n100% done\r\nend" in notebook_of(bar)
     assert "$a/b$" in notebook_of({"data": {"text/plain": "a/b", "text/latex": ["$a/b$"]}})
     values = {"text/plain": "<IPython.core.display.JSON object>", "application/json": {"bird": "veery"}}
     assert '{"bird": "veery"}' in notebook_of({"data": values})

@@ -11,6 +11,7 @@ from scrubjay.text.foreign import without_escapes
 
 # Characters kept at the beginning and end of an output; its middle is only more of a log or an array.
 _HEAD, _TAIL = 1000, 1000
+_OVERWRITTEN = re.compile(r"^.*\r(?=[^\r\n])", re.MULTILINE)  # earlier states of a progress bar
 _NO_OUTPUT = re.compile(r"<IPython\.core\.display\.\w+ object>")
 
 
@@ -72,6 +73,7 @@ def _output(output: dict[str, Any]) -> str:
     name_and_value = ": ".join(filter(None, (output.get("ename"), output.get("evalue"))))
     error = "\n".join(filter(None, [*output.get("traceback", ()), name_and_value]))
     text = without_escapes(_text(data.get("text/plain", data.get("text", ""))) or error)
+    text = _OVERWRITTEN.sub("", text)
     is_shown = text.strip() and not _NO_OUTPUT.fullmatch(text.strip())
     if not is_shown and "application/json" in data:
         text, is_shown = json.dumps(data["application/json"], ensure_ascii=False), True

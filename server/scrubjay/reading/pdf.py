@@ -85,7 +85,7 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
 
 def _page(document: pypdfium2.PdfDocument, index: int, headings: dict[str, int]) -> str:
     with closing(document[index]) as page, closing(page.get_textpage()) as layer:
-        text = lay_out(layer, layer.get_text_bounded())
+        text = lay_out(layer)
         text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
         text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
         comments, fields = _comments_and_fields(page, document.formenv)

@@ -25,11 +25,15 @@ class _Cell(NamedTuple):
 _Line = list[_Cell]
 
 
-def lay_out(layer: PdfTextPage, plain: str) -> str:
+def lay_out(layer: PdfTextPage) -> str:
     """Return a page's text column by column, with tables in Markdown.
 
-    Return `plain` if the page has no columns, or if the layout would change its letters and digits.
+    Return the plain text if the page has no columns, or if the layout would change its letters and digits.
     """
+    inside: str = layer.get_text_bounded()
+    plain: str = layer.get_text_range()
+    if _letter_counts(inside) != _letter_counts(plain):  # some of it is outside the page
+        plain = inside  # in which lines that are turned run together
     count = layer.count_rects()
     if not 2 * _LEAST_LINES <= count <= _MOST_PIECES:
         return plain
