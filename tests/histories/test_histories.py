@@ -388,6 +388,60 @@ def test_a_spoken_conversation_of_chatgpt_is_read_by_its_transcription(tmp_path:
     )
 
 
+def test_a_picture_alone_is_a_prompt_in_vs_code_and_a_file_alone_in_chatgpt(tmp_path: Path):
+    picture = {"variables": [{"kind": "image", "name": "Pasted Image", "value": {}}]}
+    request = {"message": {"text": ""}, "variableData": picture, "response": [{"value": made.ANSWERED[0]}]}
+    made.document(tmp_path / "chatSessions/s.json", {"sessionId": "s", "requests": [request]})
+    asked = {
+        "author": {"role": "user"},
+        "content": {"parts": [""]},
+        "metadata": {"attachments": [{"name": "pool.csv"}]},
+    }
+    answer = {"author": {"role": "assistant"}, "content": {"parts": [made.ANSWERED[0]]}}
+    nodes = {"a": {"message": asked}, "b": {"parent": "a", "message": answer}}
+    made.document(tmp_path / "conversations.json", [{"id": "c", "current_node": "b", "mapping": nodes}])
+    for host in ("vscode", "chatgpt"):
+        (session,) = sessions_in(host, tmp_path)
+        (turn,) = session.turns
+        assert (turn["prompts"], turn["assistant"]) == (["[image]"], made.ANSWERED[0])
+
+
+def test_a_text_pasted_into_claude_ai_belongs_to_the_prompt_and_a_file_does_not(tmp_path: Path):
+    pasted = [{"file_name": name, "extracted_content": f"Pasted as {name!r}."} for name in ("", "paste.txt")]
+    report = {"file_name": "report.pdf", "extracted_content": "A long report."}
+    messages = [
+        {"sender": "human", "uuid": str(number), "text": text, "attachments": attachments}
+        for number, (text, attachments) in enumerate(
+            [("", pasted[:1]), ("Why?", [pasted[1], report]), ("", [report])]
+        )
+    ]
+    made.document(tmp_path / "conversations.json", [{"uuid": "c", "chat_messages": messages}])
+    (session,) = sessions_in("claude-ai", tmp_path)
+    assert [turn["prompts"] for turn in session.turns] == [
+        ["Pasted as ''."],
+        ["Why?\n\nPasted as 'paste.txt'."],
+        ["[image]"],
+    ]
+
+
+def test_a_prompt_that_cursor_keeps_only_as_rich_text_is_read(tmp_path: Path):
+    path = made.cursor(tmp_path)
+    lines = [
+        [{"text": "Why does "}, {"type": "mention", "text": "@pool.go"}, {"text": " leak?"}],
+        [{"text": "It must"}, {"type": "linebreak"}, {"text": "not."}],
+    ]
+    root = {"type": "root", "children": [{"type": "paragraph", "children": line} for line in lines]}
+    bubble = {"type": 1, "text": "", "richText": json.dumps({"root": root})}
+    with sqlite3.connect(path) as store:
+        store.execute(
+            "UPDATE cursorDiskKV SET value = ? WHERE key LIKE '%:b11'",
+            (json.dumps(bubble),),
+        )
+    store.close()
+    session, _ = sessions_in("cursor", tmp_path)
+    assert session.turns[1]["prompts"] == ["Why does @pool.go leak?\nIt must\nnot."]
+
+
 def test_a_task_that_another_task_of_roo_started_has_no_words_of_the_user(tmp_path: Path):
     messages = [{"role": "user", "content": "<task>Write only the parser.</task>"}]
     for name, parent in (("1", {}), ("2", {"parentTaskId": "1"})):

@@ -521,6 +521,18 @@ PICTURES: dict[str, list[dict[str, Any]]] = {
         {"role": "user", "content": [{"type": "image", "data": "AAAA"}]},
         {"role": "assistant", "content": "A chart."},
     ],
+    "kiro": [
+        {"payload": {"type": "user", "content": "Cache the price list."}},
+        {"payload": {"type": "assistant", "content": "It is cached."}},
+        {"payload": {"type": "user", "content": [{"type": "image", "data": "AAAA"}]}},
+        {"payload": {"type": "assistant", "content": "A chart."}},
+    ],
+    "kiro cli": [
+        {"kind": "Prompt", "data": {"content": [{"kind": "text", "data": "Cache the price list."}]}},
+        {"kind": "AssistantMessage", "data": {"content": [{"kind": "text", "data": "It is cached."}]}},
+        {"kind": "Prompt", "data": {"content": [{"kind": "image", "data": {}}]}},
+        {"kind": "AssistantMessage", "data": {"content": [{"kind": "text", "data": "A chart."}]}},
+    ],
 }  # fmt: skip
 
 

@@ -10,12 +10,13 @@ from functools import partial
 from typing import Any
 
 from scrubjay.histories.disk import MAX_FILE, Disk, parsed
+from scrubjay.histories.facts import paragraphs
 from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
 from scrubjay.transcripts.book import Book, joined, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
-from scrubjay.transcripts.turn import IMAGE
 
 ON_THE_WEB = ("claude-ai", "chatgpt")  # conversations there have no folder
+_PASTED = ("", "paste.txt", None)  # how claude.ai names a long text that the user pasted
 # ChatGPT writes a source or a name into an answer as a mark: its kind and fields between private characters.
 _MARK = re.compile(r"\s?\ue200([^\ue200\ue201]*)\ue201")
 _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large exports have several
@@ -56,13 +57,11 @@ def claude_ai(host: str, conversation: Fields) -> Session:
     for message in dicts(conversation.get("chat_messages")):
         text = texts(message.get("content")) or string(message.get("text"))
         if message.get("sender") == "human":
-            has_files = message.get("files") or message.get("attachments")
-            book.add_prompt(
-                text or (IMAGE if has_files else ""),
-                message.get("uuid"),
-                None,
-                instant(message.get("created_at")),
-            )
+            attachments = message.get("attachments")
+            pasted = (each for each in dicts(attachments) if each.get("file_name") in _PASTED)
+            text = paragraphs(text, *(string(each.get("extracted_content")) for each in pasted))
+            prompt = words(text, message.get("files"), attachments)
+            book.add_prompt(prompt, message.get("uuid"), None, instant(message.get("created_at")))
         else:
             book.add_answer(text)
     book.set_title(conversation.get("name"))
@@ -77,16 +76,16 @@ def chatgpt(host: str, conversation: Fields) -> Session:
     }
     for node in branch(nodes, conversation.get("current_node")):
         message = mapping(node.get("message"))
-        is_hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
+        metadata = mapping(message.get("metadata"))
         parts = mapping(message.get("content")).get("parts")
         text = joined(parts)  # a part that was spoken has its text in an object
         role = mapping(message.get("author")).get("role")
-        if is_hidden or message.get("recipient", "all") != "all":
+        if metadata.get("is_visually_hidden_from_conversation") or message.get("recipient", "all") != "all":
             continue
         if role == "user":
             pictures = [{"type": each.get("content_type")} for each in dicts(parts)]
             book.add_prompt(
-                text or words(pictures),
+                text or words(pictures, metadata.get("attachments")),
                 message.get("id"),
                 None,
                 instant(message.get("create_time") or conversation.get("create_time")),

@@ -67,7 +67,7 @@ def _add_message(book: Book, message_id: str, message: Fields, parts: list[Any])
     parts = [each for each in dicts(parts) if not (each.get("synthetic") or each.get("ignored"))]
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
-        book.add_prompt(words(parts), message_id, None, instant(at))
+        book.add_prompt(words(parts, message.get("files")), message_id, None, instant(at))
     elif message.get("role") == "assistant" and message.get("summary") is True:
         book.set_recap(texts(parts))
     elif message.get("role") == "assistant":

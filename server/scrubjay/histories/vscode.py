@@ -10,7 +10,7 @@ from typing import Any
 from scrubjay.histories.cursor import folder_of, workspace_folder
 from scrubjay.histories.disk import Disk, parsed
 from scrubjay.histories.stored import Fields, Session, Stored, instant
-from scrubjay.transcripts.book import Book
+from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "vscode"
@@ -26,10 +26,9 @@ def _session(disk: Disk, path: str) -> list[Session]:
     document = mapping(_replayed(disk.lines(path)) if path.endswith(".jsonl") else disk.json(path))
     book = Book()
     for request in dicts(document.get("requests")):
-        message = request.get("message")
-        prompt = string(mapping(message).get("text")) if isinstance(message, dict) else string(message)
+        message, attached = request.get("message"), mapping(request.get("variableData")).get("variables")
         book.add_prompt(
-            prompt,
+            words(message, attached),
             request.get("requestId"),
             None,
             instant(request.get("timestamp") or document.get("creationDate")),

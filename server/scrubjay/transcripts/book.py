@@ -201,10 +201,11 @@ def joined(content: Any) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
 
 
-def words(content: Any) -> str:
+def words(content: Any, *files: Any) -> str:
     """Join the texts of a user's message.
 
-    The result is `IMAGE` for only a picture or a file, and "" for only the results of tools.
+    The result is `IMAGE` for only a picture or a file, and "" for only the results of tools. `files` are the
+    lists in which the host keeps pictures and files apart from the content.
     """
     text = joined(content)
     text = "" if _PICTURE_MARK.fullmatch(text) else text
@@ -215,7 +216,7 @@ def words(content: Any) -> str:
     is_picture = any(
         str(block.get("type")) in _PICTURES or any(map(block.get, _PICTURE_KEYS)) for block in blocks
     )
-    return text if text.strip() or not is_picture else IMAGE
+    return text if text.strip() or not (is_picture or any(files)) else IMAGE
 
 
 def _questions(inputs: Fields) -> list[str]:

@@ -14,7 +14,6 @@ from scrubjay.transcripts import claude_code
 from scrubjay.transcripts.book import Book, instant, joined, words
 from scrubjay.transcripts.injected import tagged
 from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
-from scrubjay.transcripts.turn import IMAGE
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -101,8 +100,8 @@ def _follows_at_once(at: str | None, other: str) -> bool:
 def _codex_event(book: Book, body: Fields, turn_id: Any, time: Any) -> None:
     kind, item = body.get("type"), mapping(body.get("item"))
     if kind == "user_message":
-        has_picture = body.get("images") or body.get("local_images")
-        book.add_prompt(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, time)
+        text = words(body.get("message"), body.get("images"), body.get("local_images"))
+        book.add_prompt(text, turn_id, None, time)
     elif item.get("type") == "UserMessage":
         book.add_prompt(words(item.get("content")), turn_id, item.get("id"), time)
     elif item.get("type") == "AgentMessage":
@@ -158,7 +157,7 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
         elif kind == "user.message" and str(data.get("source")).startswith(_COPILOT_SOURCES):
             book.noticed()
         elif kind == "user.message":
-            text = data.get("content") or (IMAGE if data.get("attachments") else "")
+            text = words(data.get("content"), data.get("attachments"))
             book.add_prompt(text, None, data.get("messageId") or entry.get("id"), entry.get("timestamp"))
         elif kind == "assistant.message":
             book.add_answer(data.get("content"))
@@ -264,12 +263,13 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
                 pieces = []
                 seconds = mapping(data.get("meta")).get("timestamp")
                 milliseconds = seconds * 1000 if isinstance(seconds, float) else None
-                book.add_prompt(text, None, data.get("message_id"), milliseconds)
+                pictures = [block for block in dicts(data.get("content")) if block.get("kind") == "image"]
+                book.add_prompt(words(text, pictures), None, data.get("message_id"), milliseconds)
             continue
         if kind == "user" and not mapping(mapping(body.get("_meta")).get("kiro")).get(
             "syntheticUserMessageReason"
         ):
-            book.add_prompt(joined(body.get("content")), None, entry.get("id"), entry.get("timestamp"))
+            book.add_prompt(words(body.get("content")), None, entry.get("id"), entry.get("timestamp"))
         elif kind == "assistant" and body.get("operationType") in (None, "Say"):
             book.add_answer(joined(body.get("content")))
         elif kind == "tool_call":
