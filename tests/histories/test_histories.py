@@ -450,6 +450,35 @@ def test_a_task_that_another_task_of_roo_started_has_no_words_of_the_user(tmp_pa
     assert [session.id for session in sessions_in("roo", tmp_path)] == ["1"]
 
 
+def test_what_a_tool_of_roo_read_is_not_what_the_user_said(tmp_path: Path):
+    def said(*texts: str) -> dict[str, object]:
+        return {"role": "user", "content": [{"type": "text", "text": text} for text in texts]}
+
+    def run(tool: str, output: str) -> list[dict[str, object]]:
+        call = {"type": "tool_use", "id": f"{tool}-{len(output)}", "name": tool, "input": {}}
+        result = {"type": "tool_result", "tool_use_id": call["id"], "content": output}
+        return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+    denied = "The user denied this operation and provided the following feedback:"
+    messages = [
+        said("<task>Read the feedback.</task>"),
+        *run("read_file", "<answer>42</answer>"),
+        *run("read_file", "1 | <feedback>\n2 | Slow.</feedback>"),
+        *run("ask_followup_question", "<answer>\nThe blue one.\n</answer>"),
+        *run("execute_command", f"{denied}\n<feedback>\nKeep it.\n</feedback>"),
+        said("[read_file for 'a.xml'] Result:", "<task>Sell.</task>"),
+        said("[ask_followup_question for 'Which?'] Result:\n\n<answer>\nThe red one.\n</answer>"),
+    ]
+    made.document(tmp_path / "tasks/1/api_conversation_history.json", messages)
+    (session,) = sessions_in("roo", tmp_path)
+    assert [turn["prompts"] for turn in session.turns] == [
+        ["Read the feedback."],
+        ["The blue one."],
+        ["Keep it."],
+        ["The red one."],
+    ]
+
+
 @pytest.mark.parametrize("role", ["assistant", "user"])
 def test_a_condensed_context_of_roo_is_the_sessions_summary(role: str, tmp_path: Path):
     def message(role: str, text: str, **more: bool) -> dict[str, object]:

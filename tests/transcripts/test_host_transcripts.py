@@ -305,7 +305,8 @@ def test_what_cursor_puts_before_the_users_words_is_not_theirs(context: str, is_
     texts = [context, "<user_query>\nWhy is it slow?\n</user_query>"]
     texts = ["\n".join(texts)] if is_one_block else texts
     line = {"role": "user", "message": {"content": [{"type": "text", "text": text} for text in texts]}}
-    (turn,) = turns([json.dumps(line)], "cursor")
+    machine = {"role": "user", "content": "<user_info>\nOS: linux\n</user_info>\n<rules>x</rules>"}
+    (turn,) = turns([json.dumps(machine), json.dumps(line)], "cursor")
     assert turn["prompts"] == ["Why is it slow?"]
 
 

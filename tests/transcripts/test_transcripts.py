@@ -541,6 +541,27 @@ def test_a_notice_during_work_does_not_detach_the_answer_from_the_users_prompt()
     ]
 
 
+DONE = "<task-notification>\n<status>completed</status>\n</task-notification>"
+READ = f"{DONE}\nRead the output file to retrieve the result: /tmp/b1.output"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"{READ}\nRename it.",
+        f"{DONE}\n{READ}\n\nRename it.",
+        [{"type": "text", "text": READ}, {"type": "text", "text": "Rename it."}],
+        "<user-prompt-submit-hook>On branch main</user-prompt-submit-hook>\nRename it.",
+    ],
+)
+def test_the_users_words_after_a_notification_or_a_hooks_output_are_their_prompt(content: object) -> None:
+    assert pairs(*TYPO, user(content), says("Renamed.")) == [
+        ("Fix the typo.", "Fixed."),
+        ("Rename it.", "Renamed."),
+    ]
+    assert pairs(*TYPO, user(READ), says("Noted.")) == [("Fix the typo.", "Fixed.")]
+
+
 def test_a_team_lead_is_the_user_and_an_unmarked_summary_is_not() -> None:
     lead = (user("Fix the typo.", teamName="birds"), says("Fixed.", teamName="birds"))
     summary = user("This session is being continued from a previous conversation that ran out of context.")

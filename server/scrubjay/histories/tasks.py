@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
-from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.book import ASKING, Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 _LEGACY = "api_conversation_history.json"
@@ -19,6 +19,10 @@ _MODERN = ".messages.json"
 _USER_TEXT = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
 _ANSWER = re.compile(r"<(result)>")
 _THOUGHT = re.compile(r"<(thinking)>")
+_RESULT = re.compile(
+    r"\[(\w+)[^\n]{0,1000}\] Result:"
+)  # how the text of a tool's result began in older versions
+_PASSED_ON = "The user "  # how the line begins that introduces the user's words in the result of any tool
 # Elements that a host adds to the user's text.
 _NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>")
 # Calls of tools, which older models wrote into their answers.
@@ -57,13 +61,14 @@ def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
 
 def _session(host: str, session_id: str, folder: str, messages: object, started_at: object) -> Session:
     book = Book()
+    tools: dict[str, Any] = {}  # names by the id of the call
     for message in dicts(messages):
         content, at = message.get("content"), message.get("ts") or started_at
         blocks = dicts(content)
         if message.get("isSummary"):
             book.set_recap(texts(content))
         elif message.get("role") == "user":
-            _add_prompt(book, content, message.get("id"), at)
+            _add_prompt(book, content, message.get("id"), at, tools)
         elif message.get("role") == "assistant":
             answer = texts(content)
             results = [element.inner for element in _elements(_ANSWER, answer)]
@@ -71,6 +76,7 @@ def _session(host: str, session_id: str, folder: str, messages: object, started_
                 if block.get("type") == "tool_use":
                     inputs = mapping(block.get("input"))
                     book.add_tool_call(block.get("name"), inputs)
+                    tools[str(block.get("id"))] = block.get("name")
                     results += filter(None, [string(inputs.get("result"))])
             for call in _elements(_CALL, answer):
                 command = next((each.inner for each in _elements(_COMMAND, call.inner)), None)
@@ -80,18 +86,38 @@ def _session(host: str, session_id: str, folder: str, messages: object, started_
     return Session(host, session_id, folder or None, book.close())
 
 
-def _add_prompt(book: Book, content: object, key: object, at: object) -> None:
+def _add_prompt(book: Book, content: object, key: object, at: object, tools: Mapping[str, Any]) -> None:
     """Record what the user says in a message; most messages are results of tools."""
     has_results = any(block.get("type") == "tool_result" for block in dicts(content))
-    results = [texts(block.get("content")) for block in dicts(content) if block.get("type") == "tool_result"]
-    text = _without(_NOTES, "\n\n".join([texts(content), *results])).strip()
-    user_texts = [element.inner.strip() for element in _elements(_USER_TEXT, text)]
+    text = _without(_NOTES, texts(content)).strip()
+    user_texts = [words for tool, result in _parts(content, tools) for words in _said(tool, result)]
     if user_texts:
         book.add_prompt("\n\n".join(user_texts), key, None, instant(at))
     elif text and not has_results and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
         book.add_prompt(text, key, None, instant(at))
     elif not text and not has_results:
         book.add_prompt(words(content), key, None, instant(at))
+
+
+def _parts(content: object, tools: Mapping[str, Any]) -> Iterator[tuple[Any, str]]:
+    """Yield the texts of a message, each with the tool whose result it is; None for the user's own."""
+    tool = None
+    for block in dicts(content) or [{"type": "text", "text": content}]:
+        if block.get("type") == "tool_result":
+            yield str(tools.get(str(block.get("tool_use_id")))), texts(block.get("content"))
+        elif block.get("type") == "text":
+            text = string(block.get("text"))
+            tool = result[1] if (result := _RESULT.match(text)) else tool
+            yield tool, text
+
+
+def _said(tool: str | None, text: str) -> Iterator[str]:
+    """Yield what the user says in a text; a tool's result may quote a file with the same tags."""
+    text = _without(_NOTES, text)
+    for element in _elements(_USER_TEXT, text):
+        line = text[max(0, element.start - 300) : element.start].rstrip().rpartition("\n")[2]
+        if tool is None or tool in ASKING or line.startswith(_PASSED_ON):
+            yield element.inner.strip()
 
 
 class _Element(NamedTuple):

@@ -34,10 +34,10 @@ _PICTURES = frozenset(
 )
 _PICTURE_KEYS = ("inlineData", "fileData", "Image")
 _PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # Codex writes it around a picture
-# Tools that ask the user, and how their results begin without an answer and with one.
-_ASKING = frozenset(
+# Tools that ask the user or wait for a reply, and how their results begin without an answer and with one.
+ASKING = frozenset(
     "AskUserQuestion AskQuestion ask_user ask_user_question ask_followup_question ask_question "
-    "request_user_input question".split()
+    "request_user_input question attempt_completion plan_mode_respond".split()
 )
 _UNANSWERED = re.compile(
     r"(?:the )?user (?:is not|isn't|declined|cancel|dismissed|did not|didn't|skipped|rejected)"
@@ -133,7 +133,7 @@ class Book:
         if not turn:
             return
         inputs = mapping(inputs)
-        if str(tool) in _ASKING and isinstance(call_id, str):
+        if str(tool) in ASKING and isinstance(call_id, str):
             self._questions[call_id] = _questions(inputs)
         turn["tools"] = once([*turn["tools"], tool])
         turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])

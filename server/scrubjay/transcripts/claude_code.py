@@ -150,7 +150,7 @@ def _is_from_others(entry: Fields) -> bool:
     if entry["type"] != "user":
         return False
     texts, _ = _texts(entry)
-    return not _is_from_user(entry) or bool(texts and is_from_others(texts[0]))
+    return not _is_from_user(entry) or is_from_others(strip_injected("\n\n".join(texts)))
 
 
 def _replies_to_tools(entry: Fields, results: list[str]) -> list[str]:

@@ -11,8 +11,16 @@ from scrubjay.transcripts.json_lines import parsed, string
 
 MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 COMMAND_OPEN, COMMAND_CLOSE = "<scrubjay-command>", "</scrubjay-command>"
-# Notes of the host, recalled memories, the text of our commands, and what an editor shows.
-_INJECTED = "<(system-reminder|scrubjay-memory|scrubjay-command|ide_(?:selection|opened_file|diagnostics))>"
+# Notes of the host, recalled memories, the text of our commands, outputs of hooks, and what an editor shows.
+_INJECTED = (
+    "<(system-reminder|scrubjay-memory|scrubjay-command|user-prompt-submit-hook"
+    "|ide_(?:selection|opened_file|diagnostics))>"
+)
+# A notification before the user's words, with the host's line after it.
+_NOTIFICATION = (
+    r"(?s)\s*<((?:task|agent|bash|subagent)[-_]notification|turn_aborted)>.*?</\1>"
+    r"(?:\s*(?:Read the output file to retrieve|Full transcript available at)[^\n]*)?"
+)
 _SYSTEM_TAGS = (
     "local-command-stdout local-command-stderr local-command-caveat session-start-hook tick goal "
     "bash-stdout bash-stderr user-memory-input"
@@ -29,6 +37,7 @@ _OTHERS = (
     *(f"<{tag}>" for tag in "user_action model_switch goal_context collaboration_mode".split()),
     *(f"<{tag}" for tag in "recommended_plugins codex_internal_context skill-context".split()),
     "<channel source=",
+    "<user_info>",  # what Cursor says of the machine, before the first prompt
     "[SYSTEM NOTIFICATION - NOT USER INPUT]",
     "Another Claude session sent a message",
     "<permissions instructions>",
@@ -45,8 +54,8 @@ _ERRORS = ("API Error: ", "API Error (")
 def strip_injected(text: str) -> str:
     """Remove the host's notes, our recalled memories, what an editor adds, and outer blanks from a text.
 
-    The contents of files that the text names with @ are removed too. An opening tag that is never closed is
-    part of the text.
+    The contents of files that the text names with @ are removed too, and notifications before the user's
+    words. An opening tag that is never closed is part of the text.
     """
     if _REQUEST in text and text.lstrip().startswith("# "):
         text = text.partition(_REQUEST)[2]
@@ -67,7 +76,15 @@ def strip_injected(text: str) -> str:
             continue
         parts.append(text[end : opening.start()])
         end = closing + len(tag) + 3
-    return ("".join(parts) + text[end:]).strip()
+    return _after_notifications(("".join(parts) + text[end:]).strip())
+
+
+def _after_notifications(text: str) -> str:
+    """Return what follows the notifications at the beginning of a text; the whole text if nothing does."""
+    end = 0
+    while text.startswith("<") and (notification := re.compile(_NOTIFICATION).match(text, end)):
+        end = notification.end()
+    return text[end:].lstrip() or text
 
 
 def is_said(text: str) -> bool:
