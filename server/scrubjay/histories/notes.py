@@ -17,6 +17,8 @@ _FIELD = re.compile(r"([a-z_]{2,40}):\s+(\S.*)")
 # An index entry, which is skipped because the file that it names is read itself.
 _POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")
 _EMPTY = re.compile(r"[\W_]*(?:No entries yet[\W_]*)?")
+# A comment, or code that may show one; the end of the text may be inside of the code.
+_CODE_OR_COMMENT = re.compile(r"^```.*?(?:^```|\Z)|`[^`\n]*(?:`|\Z)|<!--.*?-->", re.DOTALL | re.MULTILINE)
 _TASKS = re.compile(r"(?: ?\[Task \d{1,3}\]){1,20}$")  # Codex's references to its own lists
 
 
@@ -80,7 +82,7 @@ class _Reader:
         elif item := _BULLET.match(line):
             yield from self.end()
             self._lines, self._is_item = [item[1]], True
-        elif self._lines and (line[0].isspace() if self._is_item else not self._is_after_gap):
+        elif self._lines and (not self._is_after_gap or (self._is_item and line[0].isspace())):
             self._lines.append(stripped)
             self._is_after_gap = False
         else:
@@ -113,6 +115,6 @@ class _Reader:
 
 def _without_comments(text: str) -> str:
     """Remove HTML comments; a comment without an end stays, as in Markdown."""
-    first, *others = text.split("<!--")
-    parts = (each.partition("-->") for each in others)
-    return first + "".join(rest if end else f"<!--{words}" for words, end, rest in parts)
+    end = text.rfind("-->") + 3
+    shown = _CODE_OR_COMMENT.sub(lambda match: "" if match[0].startswith("<!--") else match[0], text[:end])
+    return shown + text[end:]
