@@ -109,6 +109,11 @@ def test_a_chat_that_cursor_writes_into_two_stores_is_imported_once(past: User, 
     answer = json.loads(past.gets("import", "--from", "cursor", str(tmp_path), "--json"))
     counts = [(each["added"], each["known"]) for each in answer["projects"]]
     assert [sum(count) for count in zip(*counts, strict=True)] == [2, 2]
+    turns = [json.loads(line) for line in past.gets("export").splitlines()]
+    purged = next(turn["id"] for turn in turns if turn.get("host") == "cursor" and turn.get("user"))
+    past.gets("forget", purged, "--purge", "--yes")
+    answer = json.loads(past.gets("import", "--from", "cursor", str(tmp_path), "--json"))
+    assert not any(each["added"] for each in answer["projects"])
 
 
 def listing(folder: Path) -> dict[str, int]:
@@ -143,6 +148,7 @@ def test_an_import_respects_since_secrets_excluded_folders_and_missing_projects(
     assert "claude-code  ~/sparrow: 1 turn of 1 session: 1 imported\n" in page
     assert re.search(r"claude-code  ~/hidden: 1 turn of 1 session left out: the folder is excluded\n", page)
     assert "left out: /, your home folder itself" in page
+    assert "together" not in page  # one project is left
     assert "1 secret" in page
     assert TOKEN not in past.gets("export")
     past.gets("pause")
@@ -253,7 +259,7 @@ def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pyt
     assert "Did you mean claude-ai or claude-code or claude-mem?" in refused("--from", "claude")
     assert "There is no file or folder" in refused("--from", "codex", "/nowhere")
     assert "--from takes all, claude-code," in refused("--from", "nobody")
-    assert "name one with --from" in refused("--from", "zed,goose", str(tmp_path))
+    assert "name it with --from" in refused("--from", "zed,goose", str(tmp_path))
     assert "--since = 'soonish'" in refused("--from", "all", "--since", "soonish")
     assert "`scrubjay import --from all`" in refused()
     (tmp_path / "threads.db").write_bytes(b"SQLite format 3\x00 and then nothing of it")

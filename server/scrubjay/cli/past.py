@@ -489,9 +489,9 @@ def _report_lines(
         yield f"Nothing to import was found in {options.file or places}."
         if not options.file:
             yield "`scrubjay import --from NAME PATH` searches another file or folder."
-    elif len(listed) > 1:
+    elif len(taken := [tally for tally in listed if not tally.why]) > 1:
         total = Tally("all", None, None)
-        for tally in listed:
+        for tally in taken:
             total.add({name: getattr(tally, name) for name in COUNTS})
         yield f"{'together':<12} {total.describe(dry_run=options.dry_run)}"
     yield from redaction_notice(sum(tally.redacted for tally in tallies))
