@@ -100,7 +100,7 @@ def test_renamed_and_removed_files_are_told_apart(repo: Repository) -> None:
 
 def test_a_definition_is_followed_to_the_only_file_that_has_it_now(repo: Repository) -> None:
     moved, gone = noted(repo, "`retry` doubles."), noted(repo, "`stop` returns.")
-    repo.commit({"src/a.py": "LIMIT = 3\n", "src/d.py": "def retry(n):\n    return n * 3\n"})
+    repo.commit({"src/a.py": "LIMIT = 3\n", "src/d.py": "def retry(n):\n    return n * 2\n"})
     assert (shown(repo, moved), shown(repo, gone)) == ("now in src/d.py", "gone")
 
 
@@ -222,8 +222,43 @@ def test_a_rename_is_followed_if_only_the_case_changes_or_the_file_is_edited_too
     repo.commit({"src/A.py": A.replace("LIMIT = 3", "LIMIT = 4")})
     assert shown(repo, anchor) == "now in src/A.py"
     repo.git("mv", "src/A.py", "src/z.py")
-    repo.commit({"src/z.py": A.replace("* 2", "* 3")})
+    repo.commit({"src/z.py": A.replace("LIMIT = 3", "LIMIT = 5")})
     assert shown(repo, anchor) == "now in src/z.py"
+
+
+@pytest.mark.parametrize("text", ["`LIMIT` is 3.", "`LIMIT` is 3, see src/a.py.", "It stands in src/a.py."])
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_the_mark_of_moved_code_says_whether_it_changed_too(
+    repo: Repository, text: str, is_committed: bool
+) -> None:
+    anchor = noted(repo, text)
+    repo.git("mv", "src", "lib")
+    repo.git("mv", "lib/a.py", "lib/cleanup.py")
+    for value, kind in ((3, "moved"), (5, "changed"), (3, "moved")):
+        repo.write({"lib/cleanup.py": A.replace("LIMIT = 3", f"LIMIT = {value}")})
+        if is_committed:
+            repo.git("add", "--all")
+            repo.git("commit", "--quiet", "--allow-empty", "--message", "Change")
+        found = mark(repo, anchor)
+        assert found is not None and (found.kind, found.now) == (kind, "lib/cleanup.py")
+        assert ("changed" in found.text) == (kind == "changed")
+
+
+def test_a_definition_that_moved_to_another_file_with_another_value_is_marked_as_changed(
+    repo: Repository,
+) -> None:
+    anchor = noted(repo, "`LIMIT` is 3.")
+    repo.commit({"src/a.py": A.replace("LIMIT = 3\n", ""), "src/b.py": f"LIMIT = 4\n{B}"})
+    found = mark(repo, anchor)
+    assert found is not None and (found.kind, found.now) == ("changed", "src/b.py")
+
+
+def test_of_two_named_definitions_a_changed_one_counts_more_than_a_moved_one(repo: Repository) -> None:
+    anchor = noted(repo, "`Queue` waits, `LIMIT` is 3.")
+    repo.git("mv", "src/b.py", "src/queue.py")
+    repo.commit({"src/a.py": A.replace("LIMIT = 3", "LIMIT = 4")})
+    found = mark(repo, anchor)
+    assert found is not None and (found.kind, found.symbol) == ("changed", "LIMIT")
 
 
 def test_a_folder_that_became_a_link_or_a_submodule_with_the_same_files_is_not_marked(
@@ -319,6 +354,7 @@ def test_no_mark_takes_more_than_twelve_tokens() -> None:
     last = datetime(2026, 11, 20, tzinfo=UTC)
     marks = [
         text_of("moved", long),
+        text_of("changed", long),
         text_of("branch", long),
         text_of("gone"),
         text_of("changed", None, 100, last),
@@ -340,7 +376,7 @@ def test_settings_of_git_that_change_its_output_hide_no_definition(repo: Reposit
     repo.git("config", *setting.split("="))
     anchor = noted(repo, "`retry` doubles, `LIMIT` is 3.")
     assert [name for name, _ in anchor.files[0].symbols] == ["retry", "LIMIT"]
-    repo.commit({"src/a.py": "LIMIT = 3\n", "src/d.py": "def retry(n):\n    return n * 3\n"})
+    repo.commit({"src/a.py": "LIMIT = 3\n", "src/d.py": "def retry(n):\n    return n * 2\n"})
     assert shown(repo, anchor) == "now in src/d.py"
 
 

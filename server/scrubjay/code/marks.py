@@ -17,10 +17,11 @@ from scrubjay.code.git import Tree
 from scrubjay.home.repositories import WorkTree
 from scrubjay.models.results import Mark
 
-PATH_SHOWN = 33  # characters of a path or branch in a mark, which may have 12 tokens
+PATH_SHOWN = 32  # characters of a path or branch in a mark, which may have 12 tokens
 _MOST_FILES = 2_000  # files that are cached
 _MOST_ANSWERS = 5_000  # answers of git that are cached
-_WORST = ("gone", "moved", "changed")
+_WORST = ("gone", "changed", "moved")
+_BEFORE_NAME = {"moved": "now in", "changed": "changed, now in", "branch": "only on branch"}
 _MOST_HOMES = 30  # files that are read to find the definition of a name
 K = TypeVar("K")
 T = TypeVar("T")
@@ -35,10 +36,12 @@ def text_of(
 
     >>> text_of("moved", "src/b.py"), text_of("changed", commits=3, last=datetime(2026, 11, 20, tzinfo=UTC))
     ('now in src/b.py', 'changed since (3 commits, last 2026-11-20)')
+    >>> text_of("changed", "src/b.py")
+    'changed, now in src/b.py'
     """
     if now is not None:
         name = now if len(now) <= PATH_SHOWN else f"…{now[1 - PATH_SHOWN :]}"
-        return f"now in {name}" if kind == "moved" else f"only on branch {name}"
+        return f"{_BEFORE_NAME[kind]} {name}"
     if kind == "gone":
         return "gone"
     if last is None:
@@ -134,7 +137,7 @@ class _Comparison:
         if now is not None and now.digest == file.digest:
             return None
         if symbol is None:
-            return self._changed_mark(now) if now is not None else self._removed_mark(file.path)
+            return self._changed_mark(now) if now is not None else self._removed_mark(file)
         name, old_hash = symbol
         current_hash = now.definitions.get(_key(name)) if now is not None else None
         if now is not None and current_hash is None and now.may_define(name.rpartition(".")[2]):
@@ -166,25 +169,30 @@ class _Comparison:
         last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
         return self._mark("changed", now.path, symbol, commits=len(times), last=last)
 
-    def _removed_mark(self, path: str) -> Mark | None:
+    def _removed_mark(self, file: File) -> Mark | None:
         """Return the mark of a missing file; None if it is only not checked out."""
-        new_path = self._ask(git.fate_since, self.commit, path)
-        if new_path is None:
-            return None
-        return self._mark("moved", path, now=new_path) if new_path else self._mark("gone", path)
+        new_path = self._ask(git.fate_since, self.commit, file.path)
+        if not new_path:
+            return None if new_path is None else self._mark("gone", file.path)
+        new_file = self.marker.file(self.work.root, new_path)
+        is_changed = new_file is not None and new_file.digest != file.digest
+        return self._mark("changed" if is_changed else "moved", file.path, now=new_path)
 
     def _moved_mark(self, path: str, name: str, old_hash: str, now: _FileNow | None) -> Mark | None:
         """Return the mark of a definition that is no longer in its file."""
+        home = None
         if now is None:
             new_path = self._ask(git.fate_since, self.commit, path)
             if new_path is None:
                 return None
-            if new_path and self._current_hash(new_path, name):
-                return self._mark("moved", path, name, now=new_path)
-        home = self._ask(self._home_of, path, name, old_hash, now and now.digest)
+            home = new_path if new_path and self._current_hash(new_path, name) else None
+        home = home or self._ask(self._home_of, path, name, old_hash, now and now.digest)
         if home is None and now is not None:
             return self._changed_mark(now, name)
-        return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
+        if not home:
+            return self._mark("gone", path, name)
+        is_changed = self._current_hash(home, name) != old_hash
+        return self._mark("changed" if is_changed else "moved", path, name, now=home)
 
     def _home_of(self, work: WorkTree, path: str, name: str, old_hash: str, _: str | None) -> str | None:
         """Return the first other file with the same definition, or the only one that defines the name since.
