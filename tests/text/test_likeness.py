@@ -114,6 +114,10 @@ def test_swapped_roles_or_polarity_contradict(old: str, new: str, cosine: float 
         ("We use Webpack.", "We switched from Webpack to Vite."),
         ("Memcached holds the sessions.", "Valkey replaced Memcached for the sessions."),
         ("The upload limit is 20 MB.", "The upload limit was raised to 50 MB."),
+        ("Kafka topic orders has 6 partitions.", "Kafka topic orders has 12 partitions."),
+        ("Logs are kept in Loki for 30 days.", "Logs are kept in Elastic for 90 days."),
+        ("Our CI image is Ubuntu 20.04.", "Our CI image is Debian 12."),
+        ("The build takes 4 minutes.", "The build needs 9 minutes."),
         ("The API accepts files up to 10 MB.", "The API now refuses files above 25 MB."),
         ("Use the endpoint /v1/users.", "The endpoint /v1/users is deprecated; use /v2/users."),
         ("Wir nutzen Jenkins.", "Wir nutzen nicht mehr Jenkins."),
@@ -216,6 +220,24 @@ def test_the_time_is_linear_in_the_text(part: str):
 
     seconds(100)
     assert seconds(8_000) < 24 * max(seconds(1_000), 0.001)
+
+
+@pytest.mark.parametrize("cosine", [0.85, 0.95, None])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Kafka topic orders has 6 partitions.", "Kafka topic invoices has 12 partitions."),
+        ("Kafka topic orders has 6 partitions.", "Kafka topic invoices has 6 partitions."),
+        ("The queue mail has 3 workers.", "The queue pdf now has five workers."),
+        ("Cluster east has 3 nodes.", "Cluster west has 5 nodes."),
+        ("The retry limit for uploads is 3.", "The retry limit for downloads is 5."),
+        ("Feature flag dark_mode is at 10 percent.", "Feature flag new_cart is at 50 percent."),
+    ],
+)
+def test_a_number_of_another_thing_of_the_same_kind_is_no_update(
+    old: str, new: str, cosine: float | None
+) -> None:
+    assert verdict(new, old, cosine) is None
 
 
 @pytest.mark.parametrize("cosine", [0.45, None], ids=["far apart in meaning", "by words"])

@@ -211,13 +211,23 @@ def _is_moved(pair: _Pair) -> bool:
 def _has_same_subject(pair: _Pair) -> bool:
     """Return True if facts have the same subject.
 
-    The subject is the thing that is owned, served or led; in other facts it is their beginning.
+    The subject is the thing that is owned, served or led; in other facts it is their beginning. What
+    precedes "is" or "has" and a number belongs to the subject: "topic orders has 6 partitions".
     """
+    if _has_own_name(pair.old, pair.shared) and _has_own_name(pair.new, pair.shared):
+        return False
     both_hold = _holding_verbs(pair.old) and _holding_verbs(pair.new)
     if pair.has_other_start:
         return bool(both_hold) or any(word.stem in pair.new.reason for word in pair.removed)
     has_same_owner = bool(both_hold) and pair.old.words[0].stem == pair.new.words[0].stem
     return not has_same_owner or any(word.stem[0].isdigit() for word in pair.removed)
+
+
+def _has_own_name(fact: Statement, shared: frozenset[str]) -> bool:
+    """Return True if a word before the first number after "is" is neither shared nor a number."""
+    counts = (at for at, word in enumerate(fact.words) if word.is_after_be and _has_digit(word))
+    subject = fact.words[: next(counts, 0)]
+    return any(word.stem not in shared and not _has_digit(word) for word in subject)
 
 
 def _holding_verbs(fact: Statement) -> frozenset[str]:

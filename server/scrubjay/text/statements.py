@@ -41,6 +41,7 @@ _REWRITTEN = tuple(
         (r"\b(?:took|taken|takes) over\b", "takeover"),
         (r"\b(?:replace[sd]?|supersede[sd]?|dropped)\b(?! (?:by|with)\b|\s*[.,;])", "moved from"),
         (r"\b(?:replaced|superseded)\b", "moved"),
+        (rf"\b(?:has|have|had)\b(?= (?:\d|(?:{'|'.join(NUMBER_WORDS)})\b))", "is"),
         (r"\btime[sd]? out\b", "timeout"),
         (r"\b(?:is |are )?(?:called|named) (?=(?-i:[A-Z]))", "name "),
         (r"\bbased in\b", "lives in"),
