@@ -63,6 +63,13 @@ def test_help_about_help_lists_the_commands(capsys, topic):
     assert "usage: scrubjay [COMMAND]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["stdio", "hook"])
+def test_the_pipe_and_the_hook_have_help_too(capsys, name):
+    for words in (["help", name], [name, "--help"], [name, "-h"]):
+        assert main(words) == 0
+        assert "usage: scrubjay" in (page := capsys.readouterr().out) and name in page
+
+
 @pytest.mark.parametrize(
     ("words", "usage", "near"),
     [
@@ -74,6 +81,8 @@ def test_help_about_help_lists_the_commands(capsys, topic):
         ("search heron --tokn=3", "usage: scrubjay search", "Did you mean --tokens?"),
         ("pause now", "usage: scrubjay pause", "'now'"),
         ("--hlep", "There is no command", "Did you mean --help?"),
+        ("search heron -n abc", "usage: scrubjay search", "'abc' is not a whole number"),
+        ("add heron --importance abc", "usage: scrubjay add", "'abc' is not a number"),
         ("edit", "usage: scrubjay edit", "the following arguments are required: ID"),
         ("--scope birds list", "usage: scrubjay [stdio]", "the options of a command follow its name"),
     ],

@@ -115,7 +115,7 @@ def test_the_doctor_reports_a_hung_engine_and_names_foreign_files_in_the_spool(u
             stranger.rmdir()
 
 
-def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
+def test_the_doctor_says_once_what_is_wrong_with_the_settings(tmp_path):
     broken = make_user(tmp_path)
     broken.gets("status")
     Path(broken.home.config).write_text("capture = \n")
@@ -125,7 +125,7 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
         broken.types("stop")
     assert done.returncode == 1
     assert re.search(r"PROBLEM +settings +\S+config.toml is not valid TOML", done.stdout)
-    assert re.search(r"PROBLEM +engine +The engine is running, but cannot work", done.stdout)
+    assert done.stdout.count("PROBLEM") == 1
 
 
 def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):

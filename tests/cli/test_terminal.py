@@ -157,6 +157,7 @@ def test_an_edit_is_a_new_version_and_undo_takes_back_forget_restore_and_edit(te
     assert "newer version" in teller.refused("edit", first, "x")
     teller.gets("forget", second)
     assert second[:12] not in teller.gets("list")
+    assert f"`scrubjay restore {second}`" in teller.gets("restore", first)
     assert "restored" in teller.gets("undo")  # the forget
     assert second[:12] in teller.gets("list")
     teller.gets("forget", second)

@@ -87,7 +87,7 @@ def test_a_wrong_value_is_refused_with_what_is_allowed(path: str, line: str, say
 
 
 def test_an_unknown_key_is_refused_with_the_nearest_known_one(path: str) -> None:
-    with pytest.raises(InputError, match="did you mean idle_minutes"):
+    with pytest.raises(InputError, match=r"did you mean idle_minutes\?$"):
         load(write(path, "idle_minuts = 3"))
     with pytest.raises(InputError, match=r"'qqq' is not a setting\. Known settings: model, "):
         change(path, "qqq", "3")

@@ -7,9 +7,13 @@ import os
 import sys
 from collections.abc import Mapping
 
-USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
 INTERRUPTED = 130  # the usual exit code after Ctrl-C
 HOOKS = ("user_prompt_submit", "stop", "session_start", "session_end")
+USAGES = {
+    "stdio": "usage: scrubjay [stdio] [--scope NAME] [--in-process]  (the server that an MCP client starts)",
+    "hook": f"usage: scrubjay hook {{{','.join(HOOKS)}}}"
+    "  (the hook command of a host; reads its event from standard input)",
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,6 +29,10 @@ def main(argv: list[str] | None = None) -> int:
         if sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()
         else "stdio"
     )
+    topic = arguments[1:2] if name == "help" else [name] if {"-h", "--help"} & {*arguments[1:]} else []
+    if topic and topic[0] in USAGES:
+        print(USAGES[topic[0]])
+        return 0
     if name == "stdio" or name == "--in-process" or name.partition("=")[0] == "--scope":
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
     if name == "--version":
@@ -85,7 +93,7 @@ def _read_stdio(arguments: list[str]) -> tuple[str | None, bool, str]:
             scope = word.partition("=")[2]
         else:
             hint = "; the options of a command follow its name" if not word.startswith("-") else ""
-            return scope, in_process, f"{word!r} is not an argument of stdio{hint}\n{USAGE}"
+            return scope, in_process, f"{word!r} is not an argument of stdio{hint}\n{USAGES['stdio']}"
     return scope, in_process, ""
 
 
@@ -107,8 +115,7 @@ def hook(arguments: list[str]) -> int:
 
     name = arguments[0].replace("-", "_") if arguments else ""
     if name not in HOOKS:
-        about = "the hook command of a host; reads its event from standard input"
-        print(f"usage: scrubjay hook {{{','.join(HOOKS)}}}  ({about})", file=sys.stderr)
+        print(USAGES["hook"], file=sys.stderr)
         return 1
     event = "".join(word.capitalize() for word in name.split("_"))
     bootstrap.start("claude-code", event)  # ends the process within the deadline, with exit code 0

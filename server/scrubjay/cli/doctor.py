@@ -84,10 +84,14 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
         "engine": partial(engine, clients=clients, mend=mend),
         "spool": spool,
     }
+    reported: list[str] = []  # a mistake in the settings also stops the model and the engine
     for what, check in checks.items() if home_findings[0].verdict == OK else ():
         for finding in guarded(what, check, place):
             has_engine |= finding.what == "engine" and finding.verdict == OK
-            yield finding
+            if not any(message in finding.message for message in reported):
+                yield finding
+            if finding.verdict == PROBLEM:
+                reported.append(finding.message)
     yield from registrations(place, clients, arrivals(place) if has_engine else None)
 
 

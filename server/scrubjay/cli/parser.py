@@ -19,6 +19,7 @@ from scrubjay.home.scopes import nearest, show_names_of
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
 
+NUMBERS = {int: "a whole number", float: "a number"}
 OnAction = Callable[[argparse.Action], object]
 
 # Our commands and options, with what other programs call them.
@@ -142,6 +143,8 @@ def command_parser(
 ) -> argparse.ArgumentParser:
     """Add a command's arguments to this parser, call `on_action` with each, and return the parser."""
     parser.description, names, typed = command.summary, list[str](), dict[str, str]()
+    for kind in NUMBERS:
+        parser.register("type", kind, partial(_number, kind))
     for argument in command.arguments:
         alternatives = (argument,) if isinstance(argument, Argument) else argument
         group = parser.add_mutually_exclusive_group() if len(alternatives) > 1 else parser
@@ -152,3 +155,10 @@ def command_parser(
             on_action(action)
     parser.set_defaults(command=command, refuse=parser.error, names=names, typed=typed)
     return parser
+
+
+def _number(kind: type[int | float], typed: str) -> float:
+    try:
+        return kind(typed)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{visible(typed)[:80]!r} is not {NUMBERS[kind]}") from None

@@ -168,7 +168,7 @@ def _print_plan(steps: Sequence[Step], *, remove: bool) -> None:
     """Print the plan."""
     for step in steps:
         host = step.host
-        print(f"{host.title} ({host.name}): {step.found_by or 'not found here'}")
+        print(f"{host.title} ({host.name}): {step.found_by or 'the program was not found'}")
         for line in _plan_lines(step, remove=remove):
             print(f"    {line}")
 
@@ -297,6 +297,9 @@ def _final_lines(
     steps: Sequence[Step], completed: Sequence[Step], pending: Sequence[Step], options: argparse.Namespace
 ) -> Iterator[str]:
     """Yield the final messages."""
+    if options.remove and not pending and not any(step.trouble for step in steps):
+        yield "Nothing to remove: no assistant here has an entry of Scrubjay."
+        return
     if not steps:
         yield "No assistant that Scrubjay knows was found on this machine. Install one and repeat this,"
         yield "or give any MCP client the command `scrubjay` (`mcp.json.example` has a block for each)."

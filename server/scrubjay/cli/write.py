@@ -238,7 +238,9 @@ def restore(place: Place, options: argparse.Namespace) -> None:
 
 
 def _print_restored(result: dict[str, Any]) -> None:
-    if not result["restored"]:
+    if newest := result.get("newest"):
+        outcome = f"not forgotten, but its newest version is: `scrubjay restore {newest}` restores that"
+    elif not result["restored"]:
         outcome = "not forgotten; nothing changed"
     elif reason := result.get("unseen"):
         outcome = f"restored, but searches leave it out: {reason}"

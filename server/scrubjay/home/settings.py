@@ -230,10 +230,12 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
     if key not in _FIELDS:
         import difflib  # takes 1 ms, only after a typing error
 
-        matches = difflib.get_close_matches(key, _FIELDS, n=1)
-        hint = f"did you mean {matches[0]}?" if matches else "remove it." if where else ""
-        known = f"Known settings: {', '.join(_FIELDS)}."
-        raise InputError(f"{_excerpt(key)}{where} is not a setting{f'; {hint}' if hint else '.'} {known}")
+        if matches := difflib.get_close_matches(key, _FIELDS, n=1):
+            raise InputError(f"{_excerpt(key)}{where} is not a setting; did you mean {matches[0]}?")
+        hint = "; remove it." if where else "."
+        raise InputError(
+            f"{_excerpt(key)}{where} is not a setting{hint} Known settings: {', '.join(_FIELDS)}."
+        )
     kind: Kind = _FIELDS[key].metadata["kind"]
     try:
         return kind.read(value)

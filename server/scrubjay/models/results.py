@@ -401,8 +401,12 @@ class Reviewed(Result):
 
 
 class Restored(Result):
-    """The result of a restore; `unseen` says why searches still leave the record out."""
+    """The result of a restore; `unseen` says why searches still leave the record out.
+
+    `newest` is the forgotten latest version of a fact that is not forgotten itself.
+    """
 
     id: str
     restored: bool
     unseen: str | None = None
+    newest: str | None = None

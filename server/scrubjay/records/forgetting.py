@@ -15,7 +15,7 @@ from scrubjay.records import extracted, session_summaries
 from scrubjay.records.memories import facts_with_text
 from scrubjay.records.passages import record_change
 from scrubjay.records.turns import conversation_turns
-from scrubjay.records.versions import history
+from scrubjay.records.versions import history, latest
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 
@@ -70,7 +70,9 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
             f"{record_id} was permanently deleted on {record.purged_at:%Y-%m-%d} and cannot be restored."
         )
     if record.forgotten_at is None:
-        return Plan(Restored(id=record_id, restored=False))
+        newest = await latest(store, record) if isinstance(record, Memory) else record
+        forgotten = None if newest.forgotten_at is None else newest.id
+        return Plan(Restored(id=record_id, restored=False, newest=forgotten))
     values = {**NOT_FORGOTTEN, "updated_at": envelope.at}
     restored = record.model_copy(update=values)
     facts = await extracted.plan_facts(store, restored, envelope.at) if isinstance(restored, Document) else ()
