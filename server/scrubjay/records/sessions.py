@@ -248,8 +248,6 @@ def _matches(session: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
     def fallback(turn: RecordTurn) -> Turn | None:
         is_timed = turn.prompt_id not in session.untimed
         by_time = [each for each in unmatched if each.purged_at or (is_timed and _has_generated_id(each))]
-        if not is_timed and by_time:
-            return by_answer.get(turn.prompt_id) or by_time[0]  # it may be any of the deleted ones
         return by_answer.get(turn.prompt_id) or _nearest(turn.ts, by_time) or _purged_before(turn, candidates)
 
     return [
