@@ -170,6 +170,7 @@ async def test_what_shaped_a_file_follows_its_earlier_names(core: Core, repo: Re
 
     told = ["Rename the client", "The values of client.py come from the carrier."]
     assert await names("carrier.py") == [*told, REASON.partition("\n")[0], "Begin"]
+    assert told[1] in await names("carrier.py:1") and told[1] in await names("carrier.py:TIMEOUT")
     assert await names("notes.md") == ["Bake no more", "Bake bread", "Begin"]
     assert [text[:12] for text in await names("carrier.py", "why 30 s?", 1)] == ["Give the car"]
     found = await core.why.reasons_for("carrier.py", str(repo.folder), scope, 1, "why 30 s?")

@@ -78,7 +78,10 @@ class Why(Verb):
         location = await asyncio.to_thread(_locate, work, place, folder)
         commit_limit = MOST if query else last
         commits = await asyncio.to_thread(commits_of, work, location.path, location.lines, commit_limit)
-        paths = {location.path, *(path for commit in commits for path in commit.files)}
+        named = commits  # with the file's earlier names, which the history of lines does not have
+        if location.lines:
+            named = await asyncio.to_thread(commits_of, work, location.path, None, commit_limit)
+        paths = {location.path, *(path for commit in named for path in commit.files)}
         anchors = await asyncio.to_thread(self._book.about, paths)
         matching = {each: anchor for each, anchor in anchors.items() if _is_about(anchor, location, paths)}
         reasons = [*await self._from_records(matching, scope, folder), *map(_from_commit, commits)]
