@@ -192,7 +192,13 @@ def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[fl
     marker, found, times = Marker(), [], []
     for anchor, text in zip(noted, texts, strict=True):
         mark = marker.mark(work, head, anchor, text)
-        found.append("holds" if mark is None else f"moved {mark.now}" if mark.kind == "moved" else mark.kind)
+        found.append(
+            "holds"
+            if mark is None
+            else f"moved {mark.now}"
+            if mark.now and mark.kind != "branch"
+            else mark.kind
+        )
     for at in range(0, len(texts) - 9, 10):  # ten hits, when nothing changed since the last search
         begun = time.perf_counter()
         for anchor, text in zip(noted[at : at + 10], texts[at : at + 10], strict=True):
