@@ -659,12 +659,13 @@ def test_documents_that_are_attached_to_a_mail_are_read() -> None:
         ("deploy.docx", made.word()),
         ("report", pdf),
         ("cut.pdf", pdf[:9]),
+        ("large.pdf", pdf + b"\n" * 1_000_000),
         ("a.zip", b"PK\3\4"),
     ):
         message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
     text = mail_of(message)
     assert "## deploy.docx\n\n# The first step" in text and text.endswith("## report\n\nThe zebra report")
-    assert "Attachments: deploy.docx, report, cut.pdf, a.zip" in text
+    assert "Attachments: deploy.docx, report, cut.pdf, large.pdf, a.zip" in text
     line = b"From ann@example.org Mon May  6 10:00:00 2024\n"
     assert "zebra" not in read(line + bytes(message), "a.mbox").text
 

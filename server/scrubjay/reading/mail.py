@@ -28,6 +28,9 @@ _LEAST = 0.5  # share of the HTML's words; a plain part with fewer of them only 
 _WORD = re.compile(r"\w+")
 _TEXTS = frozenset({"markdown", "code", "json", "csv", "tsv", "html", "email"})
 _DOCUMENTS = ARCHIVES | {"pdf", "rtf"}
+_MOST_ATTACHED = (
+    1_000_000  # bytes; a larger document is only named, because it could take all the time of a mail
+)
 _SUFFIXES = (".txt", ".log", ".patch", ".diff", ".ics", ".vcf")
 
 
@@ -177,11 +180,13 @@ def _text(part: EmailMessage) -> str:
 
 
 def _document_text(part: EmailMessage) -> str:
-    """Return the text of an attached document, or "" if it cannot be read."""
+    """Return the text of an attached document, or "" if it is large or cannot be read."""
     from scrubjay.reading.reader import MAX_TEXT, read_here
 
     name, payload = part.get_filename() or "", part.get_payload(decode=True)
-    if isinstance(payload, bytes) and kind_of(name, payload[:HEAD]).type in _DOCUMENTS:
+    if not isinstance(payload, bytes) or len(payload) > _MOST_ATTACHED:
+        return ""
+    if kind_of(name, payload[:HEAD]).type in _DOCUMENTS:
         with suppress(Unreadable):
             return read_here(payload, name, MAX_TEXT).text
     return ""
