@@ -126,6 +126,8 @@ SIBLINGS = [  # facts that say the same of several things
       "The endpoint /invoices returns 10 items per page."), "how many items per page does /users return?"),
     (("The production cluster runs Kubernetes 1.26.", "Staging was upgraded to Kubernetes 1.29."),
      "Which Kubernetes version does production run?"),
+    (("The production backend has 4 workers.", "The staging backend has 1 worker now."),
+     "how many workers does the production backend have?"),
 ]  # fmt: skip
 
 
@@ -320,6 +322,24 @@ async def test_a_question_for_a_kind_of_thing_is_answered_by_a_record_that_names
     await embedded(shipped)
     hits = await search(shipped, query)
     assert (texts(hits)[0], hits.confidence) == ("Atlas uses pnpm, never npm.", "strong")
+
+
+TWINS = [
+    ("Deploys to production need an approval by Ines.", "who must approve a staging deploy"),
+    ("Staging has two replicas of the gateway.", "how many gateway replicas does production have"),
+    ("The nightly backup goes to the Backblaze bucket.", "where does the weekly backup go"),
+    ("The app supports Android 9 and newer.", "oldest iOS that the app supports"),
+    ("The CSV import takes at most 50,000 rows.", "how many rows does the CSV export take"),
+]
+
+
+@pytest.mark.parametrize(("fact", "query"), TWINS)
+async def test_a_fact_about_one_part_is_no_certain_answer_to_a_question_about_another(
+    shipped: Core, now: datetime, fact: str, query: str
+):
+    await noted_daily(shipped, now - timedelta(days=3), *ELSE, fact)
+    await embedded(shipped)
+    assert (await search(shipped, query)).confidence != "strong"
 
 
 async def test_recalling_a_fact_does_not_make_it_more_recent(shipped: Core, now: datetime):

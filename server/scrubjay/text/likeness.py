@@ -93,16 +93,18 @@ def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
     return any(_is_same_matter(_pair(*order), cosine) for order in (both, both[::-1]))
 
 
-def are_about_other_parts(one: str, other: str) -> bool:
-    """Return True if two facts name different parts of a system that exclude each other.
+def are_about_other_parts(one: str, other: str, kinds: Mapping[str, str] = PARTS) -> bool:
+    """Return True if two texts name different parts of a system that exclude each other.
+
+    `kinds` maps the stem of each part to a kind; parts of a kind exclude each other.
 
     >>> are_about_other_parts("Production runs Kubernetes 1.26.", "Staging was upgraded to Kubernetes 1.29.")
     True
     """
-    first, second = (
-        {stem: PARTS[stem] for stem in statement(text).stems & PARTS.keys()} for text in (one, other)
-    )
-    return first.keys().isdisjoint(second) and not set(first.values()).isdisjoint(second.values())
+    first = statement(one).stems & kinds.keys()
+    second = statement(other).stems & kinds.keys() if first else first  # a long text takes a millisecond
+    shared = {kinds[part] for part in first & second}
+    return not ({kinds[part] for part in first} - shared).isdisjoint(map(kinds.get, second))
 
 
 def disagreements(texts: Sequence[str]) -> Iterator[tuple[int, int, Verdict]]:

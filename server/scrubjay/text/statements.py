@@ -83,6 +83,7 @@ _EXTENTS = {
 LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
 LIMITS = frozenset("only except unless".split())
 PARTS = tables.first_of_line("parts")
+CONTRARIES = tables.first_of_line("contraries")
 # Verbs whose subject is the value of a fact: the owner may change, but another owned thing makes another
 # fact.
 HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())

@@ -16,6 +16,8 @@ from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Sig
 from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT, VERDICT_READ
 from scrubjay.search.retrieval.words import stem, stems_in
 from scrubjay.text.answer_kinds import fit, holds
+from scrubjay.text.likeness import are_about_other_parts
+from scrubjay.text.statements import CONTRARIES, PARTS
 
 MOST_AHEAD = 4.0  # greatest lead of the first that counts, in ranking sum
 FEW, ALONE_AHEAD = 2, 1.0  # with at most FEW candidates, the first is assumed to lead by ALONE_AHEAD
@@ -45,6 +47,7 @@ NAMED_COVERS = 0.7
 # With less proof, nothing supports an answer: the hits have no word of the question, and their cosines are
 # below 0.27, which words without a meaning reach too. Then only a caller that requests a size gets hits.
 LEAST_PROOF = 0.13
+_EXCLUSIVE = PARTS | CONTRARIES  # what a text says of one of them, it does not say of another
 FALL = 0.6  # a hit's log odds fall by this per unit of ranking sum behind the first
 # An answer with a chance below STRONG is doubtful, and one with a chance below WEAK is empty. For a caller
 # that requests a size, half of WEAK is enough for doubtful hits.
@@ -84,6 +87,7 @@ def verdict_evidence(
     holds    1 if the first has the wanted kind of answer
     fitting  how well one of them has the wanted kind of answer close to the topic, times proof
     topical  how well the best sentence fits the question's subject, with any kind of answer
+    other_part  1 if the first names what excludes the question's: staging, not production; import, not export
 
     The products of the pairs in `PRODUCTS` are evidence too.
     """
@@ -99,6 +103,7 @@ def verdict_evidence(
         "unsaid": _rarest_missing(parsed.topic, " ".join(texts)),
         "ahead": min(max(ahead, 0.0), MOST_AHEAD),
         "prior": parsed.prior,
+        "other_part": float(are_about_other_parts(parsed.text, texts[0], _EXCLUSIVE)),
         **_answer_fit(parsed, texts, nearness["proof"]),
     }
     products = {f"{one} * {other}": values[one] * values[other] for one, other in PRODUCTS}
@@ -158,6 +163,8 @@ def chance(grounds: Mapping[str, float]) -> float:
     odds = _verdict_odds(VERDICT_READ if "read" in grounds else VERDICT, grounds)
     least = WEAK if grounds["proof"] >= BY_WORDS else 0.0  # a record with all words is at least doubtful
     greatest = 1.0 - 1e-9 if grounds["proof"] >= LEAST_PROOF else 0.75 * WEAK
+    if grounds["other_part"]:  # so of 21 dev questions, and the first is right for none
+        greatest = min(greatest, STRONG - 1e-9)
     return min(max(float(_sigmoid(np.array(odds))), least), greatest)
 
 
