@@ -312,7 +312,7 @@ async def test_a_summary_never_changes_its_turns(core: Core):
 async def test_passages_waiting_for_vectors_take_precedence_over_summaries(core: Core, monkeypatch):
     monkeypatch.setattr(type(core.indexer), "finished", property(lambda indexer: False))
     looked = asyncio.Event()
-    monkeypatch.setattr(core.consolidation, "work", looked.set)
+    monkeypatch.setattr(core.consolidation, "process_batch", looked.set)
     await session(core, "s", EVERY)
     await core.writer.settle()
     assert await quiet_for(0.3, looked)

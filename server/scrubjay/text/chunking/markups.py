@@ -34,7 +34,7 @@ _TITLES = {
     "latex": re.compile(rf"^[ \t]*\\title\{{({_BRACED})\}}", re.MULTILINE),
 }
 _LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
-_LABEL = re.compile(r"\s*\\label\{[^{}]*\}")
+_LABEL = re.compile(r"\\label\{[^{}]*\}")
 _COMMAND = re.compile(r"\\[a-z]+\{([^{}]*)\}")
 # A line of one sign below, or above and below, the words of a heading of reStructuredText.
 _ADORNMENT = re.compile(r"([=~^-])\1+|([!-/:-@\[-`{-~])\2{2,}")
