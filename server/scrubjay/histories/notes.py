@@ -18,7 +18,9 @@ _FIELD = re.compile(r"([a-z_]{2,40}):\s+(\S.*)")
 _POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")
 _EMPTY = re.compile(r"[\W_]*(?:No entries yet[\W_]*)?")
 # A comment, or code that may show one; the end of the text may be inside of the code.
-_CODE_OR_COMMENT = re.compile(r"^```.*?(?:^```|\Z)|`[^`\n]*(?:`|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE)
+_CODE_OR_COMMENT = re.compile(
+    r"^```.*?(?:^```|\Z)|`[^`\n]*(?:`|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE
+)
 _TASKS = re.compile(r"(?: ?\[Task \d{1,3}\]){1,20}$")  # Codex's references to its own lists
 
 
