@@ -124,10 +124,7 @@ def pairs(
             continue
         if any(number in parsed(older).weights and number not in parsed(newer).weights for number in numbers):
             continue
-        if kind == "memory" and (
-            are_about_other_parts(parsed(older).text, parsed(newer).text)
-            or _names_only_the_earlier(asked, parsed(older), parsed(newer))
-        ):
+        if kind == "memory" and _are_about_two_things(parsed(older), parsed(newer), asked):
             continue
         matter = kind == "memory" and is_same_matter(parsed(older).text, parsed(newer).text, cosine)
         odds += weights["matter"] * matter
@@ -200,7 +197,7 @@ def near_pairs(
     The evidence comes from the question, the dates and the vectors. Pairs are left out if no texts could
     raise their log odds to the `least` of their kind. `asked` are the words of the question.
     """
-    ids, signals = candidates.ids, candidates.signals
+    ids = candidates.ids
     srcs = {at: candidates.src(at) for at, record_id in enumerate(ids) if record_id in vectors}
     srcs = {at: src for at, src in srcs.items() if src in AMENDS}  # a passage of a document amends nothing
     first = [at for at in top if at in srcs]
@@ -210,13 +207,9 @@ def near_pairs(
         return
     old, new = np.array(dated_pairs).T
     cosine = _cosines(first, members, [vectors[ids[at]] for at in members], old, new)
-    # The question itself quotes or names the earlier record.
-    is_named = signals.named[old] > signals.named[new]
-    for at in np.flatnonzero(is_named).tolist():
-        is_named[at] = not _has_labels(candidates, int(old[at]), int(new[at]), asked)
-    is_asked_for = signals.quoted[old] | is_named
     is_near = cosine >= np.where(np.isin(new, first), FAR, NEAR)
-    old, new, cosine = (each[is_near & ~is_asked_for] for each in (old, new, cosine))
+    is_kept = is_near & ~_is_asked_for(candidates, old, new, asked)
+    old, new, cosine = old[is_kept], new[is_kept], cosine[is_kept]
     src_pairs = [
         (srcs[earlier], srcs[later]) for earlier, later in zip(old.tolist(), new.tolist(), strict=True)
     ]
@@ -228,6 +221,15 @@ def near_pairs(
     for at in np.flatnonzero(likely).tolist():
         evidence = {name: float(column[at]) for name, column in values.items()}
         yield int(old[at]), int(new[at]), str(kinds[at]), evidence
+
+
+def _is_asked_for(candidates: Candidates, old: Ints, new: Ints, asked: Collection[str]) -> NDArray[np.bool_]:
+    """Return which pairs have an earlier record that the question itself quotes or names."""
+    signals = candidates.signals
+    is_named = signals.named[old] > signals.named[new]
+    for at in np.flatnonzero(is_named).tolist():
+        is_named[at] = not _has_labels(candidates, int(old[at]), int(new[at]), asked)
+    return signals.quoted[old] | is_named
 
 
 def _has_labels(candidates: Candidates, older: int, newer: int, asked: Collection[str]) -> bool:
@@ -273,12 +275,14 @@ def _is_other_matter(kind: str, values: Mapping[str, float]) -> bool:
     return kind == "memory" and (lacks or values["overlap"] < SHARED)
 
 
-def _names_only_the_earlier(asked: Collection[str], older: Compared, newer: Compared) -> bool:
-    """Return True if two facts say the same of two things, and the question names the earlier one's thing.
+def _are_about_two_things(older: Compared, newer: Compared, asked: Collection[str]) -> bool:
+    """Return True if two facts are about parts of a system that exclude each other: staging and production.
 
-    Such facts have the same form, and differ in the thing and in its value: "The staging database listens on
-    port 5433" and "The production database listens on port 5432".
+    Or they say the same of two things, and the question names the earlier one's: they have the same form, and
+    differ in the thing and in its value, as in "/users returns 20 items" and "/orders returns 50 items".
     """
+    if are_about_other_parts(older.text, newer.text):
+        return True
     named_only = [
         any(word in one.weights and word not in other.weights for word in asked)
         for one, other in ((older, newer), (newer, older))

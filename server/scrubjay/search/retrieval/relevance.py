@@ -71,8 +71,7 @@ def verdict_evidence(
 ) -> dict[str, float]:
     """Return the evidence that the answer is among the `first` candidates, best first, or {}.
 
-    `texts` are the texts of the first few, with the kinds of the things they name. For candidates without a
-    vector, words replace meaning.
+    `texts` are those of the first few, with the kinds of what they name. Words replace a missing vector.
 
     proof    how well the best answers, by meaning and words
     closest  the greatest cosine of the first
@@ -106,8 +105,7 @@ def verdict_evidence(
         "other_part": float(are_about_other_parts(parsed.text, texts[0], _EXCLUSIVE)),
         **_answer_fit(parsed, texts, nearness["proof"]),
     }
-    products = {f"{one} * {other}": values[one] * values[other] for one, other in PRODUCTS}
-    return values | products
+    return values | {f"{one} * {other}": values[one] * values[other] for one, other in PRODUCTS}
 
 
 def _nearness(signals: Signals, first: Ints) -> dict[str, float]:
