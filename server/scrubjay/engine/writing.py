@@ -307,11 +307,11 @@ class Writer:
                 if not self._store.is_writer:
                     await self._hand_over(self._handover)
                     return
-        paths, doomed, role = list(self._open), set(self._to_purge), self._role
+        paths, to_purge, role = list(self._open), set(self._to_purge), self._role
         await self._do_commit(self._store.commit)
         await self._store.checkpoint()
-        if doomed:
-            await self._purge(doomed)
+        if to_purge:
+            await self._purge(to_purge)
         if role != self._role:
             return  # the envelopes have been planned again meanwhile
         paths = [path for path in paths if path in self._open]
@@ -388,17 +388,17 @@ class Writer:
             shared.leads = True
         await self.drain()
 
-    async def _purge(self, doomed: set[str]) -> None:
+    async def _purge(self, ids: set[str]) -> None:
         """Remove the bytes of records from the disk; their envelopes stay until that is done.
 
         No write is planned meanwhile, because a plan that had read such a record could bring it back.
         """
         async with self._order:
-            if doomed & self._to_purge:
+            if ids & self._to_purge:
                 await self._store.commit()
-                await purge(self._store, doomed, self._clock())
-                await self._remove_derived(doomed)
-                self._to_purge -= doomed
+                await purge(self._store, ids, self._clock())
+                await self._remove_derived(ids)
+                self._to_purge -= ids
 
     async def _remove_derived(self, ids: Collection[str]) -> None:
         if self._purged is not None and ids:

@@ -19,9 +19,7 @@ _MODERN = ".messages.json"
 _USER_TEXT = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
 _ANSWER = re.compile(r"<(result)>")
 _THOUGHT = re.compile(r"<(thinking)>")
-_RESULT = re.compile(
-    r"\[(\w+)[^\n]{0,1000}\] Result:"
-)  # how the text of a tool's result began in older versions
+_RESULT = re.compile(r"\[(\w+)[^\n]{0,1000}\] Result:")  # how a tool's result began in older versions
 _PASSED_ON = "The user "  # how the line begins that introduces the user's words in the result of any tool
 # Elements that a host adds to the user's text.
 _NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>")
@@ -90,7 +88,7 @@ def _add_prompt(book: Book, content: object, key: object, at: object, tools: Map
     """Record what the user says in a message; most messages are results of tools."""
     has_results = any(block.get("type") == "tool_result" for block in dicts(content))
     text = _without(_NOTES, texts(content)).strip()
-    user_texts = [words for tool, result in _parts(content, tools) for words in _said(tool, result)]
+    user_texts = [said for tool, part in _parts(content, tools) for said in _said(tool, part)]
     if user_texts:
         book.add_prompt("\n\n".join(user_texts), key, None, instant(at))
     elif text and not has_results and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
