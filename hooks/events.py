@@ -46,9 +46,7 @@ def prompt_submitted(call):
     from scrubjay.home import given  # other events need not load it
 
     request = {"event": "inject", "prompt": text[:MAX_QUERY], "given": given.noted(folder)}
-    shown = _shown(call, "prompt", _recalled(call, request))
-    given.note_in(folder, given.sums(hosts.block(shown.text)))
-    return shown
+    return _noted(call, _shown(call, "prompt", _recalled(call, request)))
 
 
 def answered(call):
@@ -144,13 +142,16 @@ def _opening(call):
     if opening is None:
         opening = _recalled(call, {"event": "opening", "source": call.event.source, "host": call.event.host})
     shown = _shown(call, "opening", opening)
-    if call.inject == "prompt":
-        from scrubjay.home import given
+    # A resumed session still knows what it was shown; a compacted or cleared one knows only this opening.
+    return _noted(call, shown, is_first=call.event.source != "resume") if call.inject == "prompt" else shown
 
-        folder = spool.session_folder(call.home, call.event.session_id)
-        # A resumed session still knows what it was shown; a compacted or cleared one knows only this opening.
-        is_first = call.event.source != "resume"
-        given.note_in(folder, given.sums(hosts.block(shown.text)), is_first=is_first)
+
+def _noted(call, shown, *, is_first=False):
+    """Note which memories the session is shown, if first in place of all others; return what is shown."""
+    from scrubjay.home import given  # other events need not load it
+
+    folder = spool.session_folder(call.home, call.event.session_id)
+    given.note_in(folder, given.sums(hosts.block(shown.text)), is_first=is_first)
     return shown
 
 
