@@ -11,21 +11,27 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from lancedb.query import ColumnOrdering
+from lancedb import AsyncTable
 
-from scrubjay.models.records import COMMIT, Document, Memory, Turn
+from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.conditions import Where
-from scrubjay.store.schema import micros, moment, read_table
+from scrubjay.store.queries import descending, matching_rows
+from scrubjay.store.schema import moment, read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
 KINDS: tuple[type, ...] = (Memory, Turn)
 MAX_TURNS = 200_000  # most turns read to list the sessions; they take 60 MB
 _HOUR = 3_600_000_000  # microseconds
-# Of these kinds, only the records that meet the condition are counted.
-_COUNTED: dict[type, Where] = {Turn: conditions.missing("purged_at"), Memory: conditions.NOT_A_SUMMARY}
+# What is counted of a scope: the kind of record, and the condition that it meets.
+_COUNTED: dict[str, tuple[type, Where]] = {
+    "turns": (Turn, conditions.missing("purged_at")),
+    "memories": (Memory, conditions.NOT_A_SUMMARY),
+    "documents": (Document, conditions.NOT_A_COMMIT),
+    "commits": (Document, conditions.A_COMMIT),
+}
 
 
 @dataclass(frozen=True)
@@ -57,19 +63,14 @@ async def count_by_partition(store: Store, scopes: Sequence[str], now: datetime)
     """Count the facts and turns of each partition."""
     counts: Counter[str] = Counter()
     for kind in KINDS:
-        query = store.tables.of(TABLE_OF[kind]).query().where(current(kind, scopes, now))
-        counts.update(_tally(await read_table(query.select(["partition_id"])), "partition_id"))
+        counts += await _tally(store.tables.of(TABLE_OF[kind]), current(kind, scopes, now), "partition_id")
     return counts
 
 
 async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, datetime]]:
     """Return each host's number of turns and the time of its last turn."""
-    query = store.tables.of(TABLE_OF[Turn]).query().where(conditions.both(where, conditions.present("host")))
-    rows = await read_table(query.select(["host", "started_at"]))
-    groups = rows.group_by("host").aggregate([("started_at", "count"), ("started_at", "max")])
-    return {
-        row["host"]: (row["started_at_count"], moment(row["started_at_max"])) for row in groups.to_pylist()
-    }
+    where = conditions.both(where, conditions.present("host"))
+    return _by_host(await matching_rows(store.tables.turns, where, columns=["host", "started_at"]))
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,8 @@ class TurnTimes:
 
     def sessions(self) -> list[SessionSpan]:
         """Return the sessions, most recently active first."""
-        start, host = "started_at", "host"
         groups = self.rows.group_by(["scope", "session_id"]).aggregate(
-            [(start, "min"), (start, "max"), (host, "max"), ([], "count_all")]
+            [("host", "max"), ([], "count_all"), ("started_at", "min"), ("started_at", "max")]
         )
         return [
             SessionSpan(
@@ -116,11 +116,9 @@ class TurnTimes:
             days[moment(row["values"] * _HOUR).astimezone(zone).date().isoformat()] += row["counts"]
         return dict(sorted(days.items()))
 
-    def hosts(self) -> list[tuple[str, int, datetime]]:
-        """Return each host with its number of turns and the time of its last one, the latest first."""
-        groups = self.rows.group_by("host").aggregate([("started_at", "max"), ([], "count_all")])
-        rows = groups.sort_by([("started_at_max", "descending")]).to_pylist()
-        return [(row["host"], row["count_all"], moment(row["started_at_max"])) for row in rows]
+    def hosts(self) -> dict[str, tuple[int, datetime]]:
+        """Return each host's number of turns and the time of its last one, the latest first."""
+        return _by_host(self.rows)
 
 
 async def read_turn_times(store: Store, scope: str | None = None) -> TurnTimes:
@@ -128,7 +126,7 @@ async def read_turn_times(store: Store, scope: str | None = None) -> TurnTimes:
     where = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scope))
     query = store.tables.turns.query().where(where)
     if await store.tables.turns.count_rows() > MAX_TURNS:
-        query = query.order_by([ColumnOrdering(column_name="started_at", ascending=False)]).limit(MAX_TURNS)
+        query = query.order_by(descending("started_at")).limit(MAX_TURNS)
     rows = await read_table(query.select(["scope", "session_id", "host", "source", "started_at"]))
     host = pc.coalesce(rows["host"], rows["source"])
     return TurnTimes(rows.drop_columns(["host", "source"]).append_column("host", host))
@@ -141,23 +139,16 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
     summaries, and turns whose texts were purged, are ignored.
     """
     by_scope: dict[str, ScopeCounts] = {}
-    for kind, name in TABLE_OF.items():
-        where = conditions.both(conditions.matching(scope=scope), _COUNTED.get(kind))
-        columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
-        columns += ["is_latest"] if kind is Memory else ["type"] if kind is Document else []
-        rows = await read_table(tables.of(name).query().where(where).select(columns))
-        current_rows = rows.filter(_current_rows(rows, now))
-        counts = {name: _tally(current_rows, "scope")}
-        if kind is Document:
-            is_commit = pc.equal(current_rows["type"], COMMIT)
-            parts = {"documents": pc.invert(is_commit), "commits": is_commit}
-            counts = {name: _tally(current_rows.filter(part), "scope") for name, part in parts.items()}
+    for name, (kind, condition) in _COUNTED.items():
+        table, where = tables.of(TABLE_OF[kind]), conditions.both(conditions.matching(scope=scope), condition)
+        counts = await _tally(table, conditions.both(where, conditions.current(kind, now)), "scope")
+        rows = await matching_rows(table, where, columns=["scope", "created_at", "updated_at"])
         times = rows.group_by("scope").aggregate([("created_at", "min"), ("updated_at", "max")])
         for row in times.to_pylist():
             first, last = moment(row["created_at_min"]), moment(row["updated_at_max"])
             before = by_scope.get(row["scope"]) or ScopeCounts(first, last)
             first, last = min(before.created_at, first), max(before.updated_at, last)
-            count: dict[str, Any] = {name: tally.get(row["scope"], 0) for name, tally in counts.items()}
+            count: dict[str, Any] = {name: counts[row["scope"]]}
             by_scope[row["scope"]] = replace(before, created_at=first, updated_at=last, **count)
     return by_scope
 
@@ -167,21 +158,18 @@ async def count_tags(tables: Tables, now: datetime, scope: str | None = None) ->
     counts: Counter[str] = Counter()
     for kind, name in TABLE_OF.items():
         where = conditions.both(conditions.current(kind, now), conditions.matching(scope=scope))
-        rows = await read_table(tables.of(name).query().where(where).select(["tags"]))
-        tags = pa.table({"tag": pc.list_flatten(rows["tags"])})
-        counts.update(_tally(tags, "tag"))
+        counts += await _tally(tables.of(name), where, "tags")
     return counts
 
 
-def _tally(rows: pa.Table, column: str) -> dict[str, int]:
-    tally = rows.group_by(column).aggregate([([], "count_all")]).to_pydict()
-    return dict(zip(tally[column], tally["count_all"], strict=True))
+async def _tally(table: AsyncTable, where: Where, column: str) -> Counter[str]:
+    """Count the matching rows with each value of a column, or with each item of a list column."""
+    values = (await matching_rows(table, where, columns=[column]))[column]
+    values = pc.list_flatten(values) if pa.types.is_list(values.type) else values
+    return Counter({row["values"]: row["counts"] for row in pc.value_counts(values).to_pylist()})
 
 
-def _current_rows(rows: pa.Table, now: datetime) -> Any:
-    """Return a mask of the rows that `conditions.current` matches in SQL."""
-    unexpired = pc.fill_null(pc.greater(rows["expires_at"], micros(now)), True)
-    mask = pc.and_(pc.is_null(rows["forgotten_at"]), unexpired)
-    if "is_latest" in rows.column_names:
-        mask = pc.and_(mask, pc.fill_null(rows["is_latest"], True))
-    return mask
+def _by_host(turns: pa.Table) -> dict[str, tuple[int, datetime]]:
+    groups = turns.group_by("host").aggregate([([], "count_all"), ("started_at", "max")])
+    rows = groups.sort_by([("started_at_max", "descending")]).to_pylist()
+    return {row["host"]: (row["count_all"], moment(row["started_at_max"])) for row in rows}

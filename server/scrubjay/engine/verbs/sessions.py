@@ -177,7 +177,9 @@ class Sessions(Verb):
         if (cached := self._cached_totals.get(scope)) is not None and cached.state == state:
             return cached
         rows = await read_turn_times(self._store, scope)
-        hosts = [ListedHost(host=name, turns=turns, last_seen=last) for name, turns, last in rows.hosts()]
+        hosts = [
+            ListedHost(host=name, turns=turns, last_seen=last) for name, (turns, last) in rows.hosts().items()
+        ]
         spans, days = await asyncio.to_thread(rows.sessions), await asyncio.to_thread(rows.days, zone)
         self._cached_totals[scope] = totals = _Totals(state, spans, days, hosts)
         while len(self._cached_totals) > _SCOPES:
