@@ -19,7 +19,6 @@ from scrubjay.models.records import Memory, Turn
 from scrubjay.models.requests import SearchRecords
 from scrubjay.store.notes import FileNotes, IndexNote
 from scrubjay.store.opening import open_store
-from scrubjay.store.tables import open_tables
 
 YOUNGER = {  # columns that the first Scrubjay did not have
     "turns": ["purged_at"],
@@ -94,15 +93,16 @@ async def test_columns_missing_in_an_older_home_are_filled_and_vectors_are_kept(
     await second.close()
 
 
-async def test_the_need_to_fill_passages_is_noted_before_columns_are_added(home: Home):
+async def test_the_need_to_fill_passages_is_noted_before_columns_are_added(home: Home, monkeypatch):
     store = await open_store(home.data, dim=64)
     await store.tables.passages.drop_columns(["facets"])
 
-    async def killed() -> None:
+    async def killed(*_: object) -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        await open_tables(home.data, store.note.passages, 64, outdated=killed)
+    with monkeypatch.context() as patched, pytest.raises(ZeroDivisionError):
+        patched.setattr("scrubjay.store.opening.open_tables", killed)
+        await open_store(home.data, dim=64)
     assert not (await open_store(home.data, dim=64)).note.complete
     assert not (await open_store(home.data, dim=64)).note.complete  # until an engine has filled them
 

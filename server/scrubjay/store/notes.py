@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 from lancedb import AsyncConnection, AsyncTable
-from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
 from scrubjay.home.files import move_aside_nonfile, read_whole, write_whole
@@ -52,10 +51,6 @@ class FileNotes:
         """Remove a note, if it exists."""
         with suppress(FileNotFoundError):
             await asyncio.to_thread(os.unlink, self.path(name))
-
-    async def move_away(self, name: str) -> None:
-        """Rename an unreadable note."""
-        await asyncio.to_thread(os.replace, self.path(name), f"{self.path(name)}.aside")
 
     def generations(self) -> list[int]:
         """Return the numbers of the generations of passages in the folder."""
@@ -117,7 +112,7 @@ def _row(name: str, text: str) -> pa.Table:
 
 async def open_notes(database: AsyncConnection) -> TableNotes:
     """Open the notes of a shared store; create them if they are missing."""
-    return TableNotes(await open_or_create(database, "notes", _SCHEMA, {"id": BTree()}))
+    return TableNotes(await open_or_create(database, "notes", _SCHEMA))
 
 
 @dataclass(frozen=True)
@@ -194,7 +189,6 @@ async def load_or_create_note(
     except UnreadableNote:
         if not isinstance(notes, FileNotes):
             raise
-        await notes.move_away(INDEX)
         note = None
     generations = notes.generations() if isinstance(notes, FileNotes) else []
     if generations and (note is None or note.generation not in generations):
@@ -206,13 +200,4 @@ async def load_or_create_note(
         # Nothing is embedded yet, so the width can still change.
         note = note.next_generation(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
         await notes.write(INDEX, dump_note(note))
-    return note
-
-
-async def mark_outdated(notes: Notes, note: IndexNote) -> IndexNote:
-    """Mark the passages as incomplete, so that the next engine that opens the store completes them."""
-    if not note.complete:
-        return note
-    note = replace(note, complete=False)  # the passages keep their vectors
-    await notes.write(INDEX, dump_note(note))
     return note

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
@@ -18,12 +19,12 @@ from scrubjay.store.notes import (
     IndexNote,
     Notes,
     UnreadableNote,
+    dump_note,
     load_or_create_note,
-    mark_outdated,
     parse_note,
 )
 from scrubjay.store.store import Store
-from scrubjay.store.tables import Tables, open_tables
+from scrubjay.store.tables import Tables, lacks_columns, open_tables
 
 PATIENCE = 60.0  # seconds to wait until the engine that maintains a store has created its tables
 _PAUSE = 0.5
@@ -77,14 +78,14 @@ async def open_store(path: str, *, dim: int | None) -> Store:
 
 
 async def open_to_write(path: str, notes: Notes, note: IndexNote) -> tuple[IndexNote, Tables]:
-    """Open the tables and add what they lack; return the note, which this may change, and the tables."""
+    """Open the tables and add what they lack; return the note, which this may change, and the tables.
 
-    async def mark_passages() -> None:
-        nonlocal note
-        note = await mark_outdated(notes, note)
-
-    tables = await open_tables(path, note.passages, note.dim, outdated=mark_passages)
-    return note, tables
+    The note says that the index is incomplete before columns are added: afterwards that cannot be seen.
+    """
+    if note.complete and await lacks_columns(path, note.passages):
+        note = replace(note, complete=False)  # the passages keep their vectors
+        await notes.write(INDEX, dump_note(note))
+    return note, await open_tables(path, note.passages, note.dim)
 
 
 async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Store:

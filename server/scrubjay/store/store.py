@@ -32,7 +32,6 @@ from scrubjay.store.schema import arrow_schema, from_table, micros, read_table, 
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, place_of, places_of
 from scrubjay.store.upserts import (
     AccessCount,
-    append,
     passage_rows,
     put_counts,
     put_vectors,
@@ -43,7 +42,7 @@ from scrubjay.store.upserts import (
 _MAX_CACHED_SCOPES = 100  # sets of scopes in the cache of `has_documents`
 
 T = TypeVar("T", Turn, Memory, Document)
-Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
+Put = Callable[[AsyncTable, pa.Table], Awaitable[object]]
 
 
 class Store(Connection):
@@ -62,8 +61,8 @@ class Store(Connection):
         self.damage: tuple[str, ...] = ()
         self.readers = 0  # snapshots that read older versions; while one is open, no version is removed
         self.filling = False  # True while a task fills the index from the records
-        # A table, its version, and if each set of scopes has documents in it.
-        self._has_documents: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
+        # By version of the documents, and scopes.
+        self._has_documents: dict[tuple[int, tuple[str, ...] | None], bool] = {}
         self._staged, self._committing = Staged(), Staged()
 
     # -- writing
@@ -128,7 +127,8 @@ class Store(Connection):
         try:
             if not self.is_writer:  # the lease was lost while this waited for the lock
                 raise OSError(f"another engine maintains the store now ({self.path})")
-            put = append if staged.fresh and not await self._has_committed(staged) else upsert
+            # Adding new rows takes half the processor time of an upsert.
+            put: Put = AsyncTable.add if staged.fresh and not await self._has_committed(staged) else upsert
             for table, note in zip(self.tables.indexes, self.index_notes, strict=True):
                 await self._write_index(table, note, staged, put)
             for kind, name in TABLE_OF.items():
@@ -298,16 +298,13 @@ class Store(Connection):
 
     async def has_documents(self, scopes: tuple[str, ...] | None) -> bool:
         """Return True if these scopes have a document; counted once per version of the documents."""
-        version = await self.tables.documents.version()
-        if self._has_documents[:2] != (self.tables.documents, version):
-            self._has_documents = self.tables.documents, version, {}
-        cache = self._has_documents[2]
-        if (answer := cache.get(scopes)) is None:
+        key = await self.tables.documents.version(), scopes
+        if key not in self._has_documents:
+            if len(self._has_documents) >= _MAX_CACHED_SCOPES:
+                self._has_documents = {}
             where = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
-            answer = await self.count(Document, where) > 0
-            if len(cache) < _MAX_CACHED_SCOPES:
-                cache[scopes] = answer
-        return answer
+            self._has_documents[key] = await self.count(Document, where) > 0
+        return self._has_documents[key]
 
     async def count_rows(self, earlier: Mapping[str, Rows]) -> dict[str, Rows]:
         """Return the number of rows and the version of each table, by its name on disk.

@@ -10,7 +10,8 @@ The options follow from measurements of LanceDB 0.40:
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -186,6 +187,14 @@ class Tables:
         return {name if name != "passages" else passages: self.of(name) for name in TABLES}
 
 
+async def lacks_columns(path: str, passages: str) -> bool:
+    """Return True if an older Scrubjay wrote these passages, so that they lack a column."""
+    with suppress(RuntimeError):  # damage, which `open_tables` reports
+        if (table := await open_if_exists(await connect(path), passages)) is not None:
+            return not set(Passage.model_fields) <= set((await table.schema()).names)
+    return False
+
+
 async def open_tables(
     path: str,
     passages: str,
@@ -193,15 +202,12 @@ async def open_tables(
     *,
     change: bool = True,
     building: tuple[str, int] | None = None,
-    outdated: Callable[[], Awaitable[None]] | None = None,
     lock: WriteLock | None = None,
 ) -> Tables:
-    """Open the four tables below `path`; create missing ones if `change` is set.
+    """Open the four tables below `path`; create missing tables and columns if `change` is set.
 
     `building` is the name and width of a new generation of passages that is built next to the current one.
-    `change` is False if another engine maintains the tables. `lock` is the lock of an earlier connection. If
-    an older Scrubjay wrote the passages, `outdated` is awaited before the missing columns are added, because
-    afterwards it cannot be seen that they are empty.
+    `change` is False if another engine maintains the tables. `lock` is the lock of an earlier connection.
 
     Raises:
         StoreError: a table is damaged, or is missing and may not be created.
@@ -214,8 +220,7 @@ async def open_tables(
         database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
         opened, next_passages = [], None
         for name, schema in schemas.items():
-            when_outdated = outdated if name == passages else None
-            table = await _open(database, path, name, schema, change=change, outdated=when_outdated)
+            table = await _open(database, path, name, schema, change=change)
             opened.append(table if is_shared(path) else OwnTable(table, lock))
         if building is not None:
             next_passages = await _open(database, path, building[0], arrow_schema(Passage, dim=building[1]))
@@ -248,13 +253,7 @@ async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
 
 
 async def _open(
-    database: AsyncConnection,
-    path: str,
-    name: str,
-    schema: pa.Schema,
-    *,
-    change: bool = True,
-    outdated: Callable[[], Awaitable[None]] | None = None,
+    database: AsyncConnection, path: str, name: str, schema: pa.Schema, *, change: bool = True
 ) -> AsyncTable:
     """Open a table; if `change` is set, create it, or add the columns and indexes that it lacks."""
     try:
@@ -264,19 +263,15 @@ async def _open(
             raise
         problem = f"Table {name} cannot be opened: {error}."
         raise StoreError(f"{problem} {RESTORE}, or move {path} away.") from error
-    if not change:
-        if table is None:
-            problem = f"Table {name} is missing in {path}."
-            raise StoreError(
-                f"{problem} Wait for the engine that maintains this store to create it, then try again."
-            )
-        return table
     if table is None:
+        if not change:
+            problem = f"Table {name} is missing in {path}."
+            raise StoreError(f"{problem} The engine that maintains this store creates it; try again then.")
         table = await database.create_table(name, schema=schema)
+    if not change:
+        return table
     present = set((await table.schema()).names)
     if missing := [field for field in schema if field.name not in present]:
-        if outdated is not None:
-            await outdated()
         await table.add_columns(missing)  # nullable, so that an older Scrubjay can still write
     await _add_indexes(table, name)
     return table
@@ -345,9 +340,7 @@ async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | N
         return None
 
 
-async def open_or_create(
-    database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]
-) -> AsyncTable:
+async def open_or_create(database: AsyncConnection, name: str, schema: pa.Schema) -> AsyncTable:
     """Open the table with that name, or create it with `id` as its key.
 
     `exist_ok` is not used, because with it one of two racing calls would overwrite the other's rows.
@@ -361,8 +354,7 @@ async def open_or_create(
             raise
         return await database.open_table(name)
     await table.set_unenforced_primary_key("id")
-    for column, index in indexes.items():
-        await table.create_index(column, config=index)
+    await table.create_index("id", config=BTree())
     return table
 
 

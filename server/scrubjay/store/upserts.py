@@ -24,11 +24,6 @@ class AccessCount(NamedTuple):
     last: datetime
 
 
-async def append(table: AsyncTable, rows: pa.Table) -> None:
-    """Add rows with new ids to the table; this takes half the processor time of an upsert."""
-    await table.add(rows)
-
-
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
     """Insert rows; a row replaces the stored one with the same id."""
     merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()

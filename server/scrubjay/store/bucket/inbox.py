@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 from lancedb import AsyncConnection, AsyncTable
-from lancedb.index import BTree
 from lancedb.query import ColumnOrdering
 
 from scrubjay.store import conditions
@@ -82,4 +81,4 @@ class Inbox:
 
 async def open_inbox(database: AsyncConnection) -> Inbox:
     """Open the inbox of a shared store; create it if it is missing."""
-    return Inbox(await open_or_create(database, "inbox", _SCHEMA, {"id": BTree()}))
+    return Inbox(await open_or_create(database, "inbox", _SCHEMA))
