@@ -1,7 +1,4 @@
-"""Distilled facts, which an assistant's own model extracted from turns at the user's request.
-
-Each fact has the tag `distilled` and names its turn. It never replaces a fact that a person saved.
-"""
+"""Distilled facts, which an assistant's own model extracted from turns at the user's request."""
 
 from scrubjay.errors import InputError
 from scrubjay.models.records import Memory
@@ -22,10 +19,9 @@ def is_distilled(fact: Memory) -> bool:
 
 
 async def restrict(store: Store, scope: str, request: FactText) -> tuple[FactText, str | None]:
-    """Return a request without the updates that a distilled fact may not make, and a note on them.
+    """Return a request without updates of facts that a person saved, and a note on them.
 
-    Raises:
-        InputError: the session already has `MOST` distilled facts.
+    Raises InputError if the session already has `MOST` distilled facts.
     """
     if DISTILLED not in request.tags:
         return request, None

@@ -43,10 +43,7 @@ async def plan_add(
     *,
     lookup: tuple[Document | None, str] | None = None,
 ) -> Plan[DocumentAdded]:
-    """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing.
-
-    `lookup` replaces the result of `find_document` if the caller already knows the document.
-    """
+    """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing."""
     request = parse(DocumentText, envelope.args)
     existing, document_id = lookup or await find_document(store, request, envelope)
     if existing is not None:
@@ -174,10 +171,7 @@ def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:
 async def find_document(
     store: Store, request: DocumentText, envelope: Envelope
 ) -> tuple[Document | None, str]:
-    """Return the existing document that a text belongs to, or None, and the id of the document.
-
-    A replay of the same request finds the same document.
-    """
+    """Return the existing document that a text belongs to, or None, and the id of the document."""
     if request.document_id is not None:
         return await stored_document(store, request.document_id), request.document_id
     path = request.path if request.custom_id is None else None

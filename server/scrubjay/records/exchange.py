@@ -141,11 +141,7 @@ def line_of(record: AnyRecord) -> bytes:
 
 
 def read_header(file: BinaryIO) -> Header:
-    """Read the header of an export.
-
-    Raises:
-        InputError: the file is not an export, or its format is newer.
-    """
+    """Read the header of an export. Raises InputError if the file is not an export, or of a newer format."""
     try:
         values = json.loads(file.readline(100_000).decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -168,8 +164,7 @@ def read_header(file: BinaryIO) -> Header:
 def read_records(file: BinaryIO, header: Header) -> Iterator[tuple[AnyRecord, int]]:
     """Yield each record with the size of its line; check the number of records against the header.
 
-    Raises:
-        InputError: a line is damaged, or lines are missing; the message names the line.
+    Raises InputError, which names the line, if a line is damaged or lines are missing.
     """
     line_number, count = 1, 0
     while line := file.readline(LONGEST_LINE):
@@ -213,11 +208,7 @@ def values_of(record: AnyRecord) -> dict[str, Any]:
 
 
 def record_of(values: Mapping[str, Any]) -> AnyRecord:
-    """Return the record of a line's object; the inverse of `values_of`.
-
-    Raises:
-        InputError: the object is not valid; the message names the field.
-    """
+    """Return the record of a line's object, or raise InputError with the field; the inverse of `values_of`."""
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"kind = {str(kind)[:80]!r}: must be turn, memory or document.")
@@ -250,10 +241,9 @@ def _check_instant(name: str, value: datetime) -> None:
 
 
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
-    """Plan the import of records: new ones are added unchanged, existing ones stay.
+    """Plan the import of records: new ones are added unchanged, existing ones stay, so it can be repeated.
 
-    So an interrupted import can be repeated: it adds the missing records, and nothing twice. If a version is
-    the latest here but replaced in the export, it is marked as replaced here too.
+    If a version is the latest here but replaced in the export, it is marked as replaced here too.
     """
     records = [record_of(values) for values in parse(ImportRecords, request.args).records]
     stored: dict[str, AnyRecord] = {}

@@ -1,7 +1,7 @@
 """Extracts one fact from each paragraph of a document, verbatim.
 
-A fact is identified by its document and its words, so an unchanged paragraph keeps its fact. Facts are
-derived from their document: no envelope holds them, and a replay of the document's envelope plans them again.
+A fact is identified by its document and its words, so an unchanged paragraph keeps its fact. No envelope
+holds facts: a replay of the document's envelope plans them again.
 """
 
 import asyncio
@@ -172,10 +172,7 @@ def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
-    """Return a fact without its link to these documents, unless it was derived from them.
-
-    An extracted fact without another document is forgotten with this reason.
-    """
+    """Return a fact without its link to these documents, unless it was derived from them."""
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)

@@ -23,8 +23,7 @@ from scrubjay.store.store import Store
 async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[Forgotten]:
     """Plan to mark records as forgotten, with time and reason, or to delete them (`purge`).
 
-    Raises:
-        NotFound: an id has no record, and `purge` is not set; nothing is forgotten then.
+    Raises NotFound if an id has no record and `purge` is not set; nothing is forgotten then.
     """
     request = parse(ForgetRecords, envelope.args)
     records = await _get_all(store, request.ids)
@@ -57,9 +56,7 @@ async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[F
 async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[Restored]:
     """Plan to restore a record as it was before it was forgotten.
 
-    Raises:
-        NotFound: no record has the id.
-        InputError: the record's texts were permanently deleted.
+    Raises NotFound if no record has the id, and InputError if its texts were permanently deleted.
     """
     record_id = parse(Restore, envelope.args).id
     record = await store.find(record_id)
@@ -95,11 +92,7 @@ def _unseen(record: AnyRecord, now: datetime) -> str | None:
 
 
 async def records_to_forget(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
-    """Return the records that a request names by id or by the exact words of a fact.
-
-    Raises:
-        NotFound: no record matches.
-    """
+    """Return the records that a request names by id or exact words. Raises NotFound if none matches."""
     if request.id is not None:
         record = await store.find(request.id)
         if record is None:
@@ -117,10 +110,7 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
 
 
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """Return these records and all records that are purged with them.
-
-    The latter are older versions, turns of conversations, and facts extracted from no other document.
-    """
+    """Return these records and those purged with them: older versions, conversations, extracted facts."""
     by_id: dict[str, AnyRecord] = {record.id: record for record in records}
     by_id.update((turn.id, turn) for turn in await conversation_turns(store, records))
     document_ids = [record.id for record in by_id.values() if isinstance(record, Document)]
@@ -145,10 +135,7 @@ def unknown_id(record_id: str) -> NotFound:
 
 
 async def _get_all(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
-    """Return the records with these ids, in the order of the ids.
-
-    There is one read for each kind, because a request may name all records of a scope.
-    """
+    """Return the records with these ids, in the order of the ids."""
     by_id: dict[str, AnyRecord] = {
         **await store.get(Memory, ids),
         **await store.get(Turn, ids),

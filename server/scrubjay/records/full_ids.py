@@ -2,7 +2,7 @@
 
 A caller names a record by its id or the beginning of its id (with or without its kind: `mem_1a2b`, `1a2b`),
 and a turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see. An id
-without a match is returned unchanged; the code that needs the record then reports that it does not exist.
+without a match is returned unchanged; the code that needs the record reports it.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -27,8 +27,7 @@ T = TypeVar("T", Turn, Memory, Document)
 async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable[str] = tuple(_KINDS)) -> str:
     """Return the id of the only record that matches, or `partial_id` itself if no record matches.
 
-    Raises:
-        InputError: several records match.
+    Raises InputError if several records match.
     """
     kind, _, rest = partial_id.partition("_")
     matches: list[AnyRecord] = []
@@ -46,12 +45,9 @@ async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable
 
 
 async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str:
-    """Return the id of the only document that matches.
+    """Return the id of the only document that matches, or `partial_id` if it is a custom_id or matches none.
 
-    Return `partial_id` itself if it is a custom_id, or if no document matches.
-
-    Raises:
-        InputError: several documents match.
+    Raises InputError if several documents match.
     """
     where = conditions.matching(custom_id=partial_id, scope=scopes)
     # Staged rows are read before the disk, because a commit in between would hide a row.
@@ -64,8 +60,7 @@ async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str
 async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
     """Return the id of the only session that matches, or `partial_id` itself if no session matches.
 
-    Raises:
-        InputError: several sessions match.
+    Raises InputError if several sessions match.
     """
     if len(partial_id) < LEAST:
         return partial_id
@@ -124,10 +119,7 @@ async def _select(
     columns: list[str],
     is_match: Callable[[T], bool],
 ) -> list[T]:
-    """Return the matching records of these scopes, staged or committed, with at least these columns.
-
-    `is_match` tests a staged record as `where` tests a committed row.
-    """
+    """Return the matching records, staged (`is_match`) or committed (`where`), with at least these columns."""
     in_scopes = conditions.both(where, conditions.matching(scope=scopes))
     columns = ["id", "scope", "started_at" if kind is Turn else "created_at", *columns]
 

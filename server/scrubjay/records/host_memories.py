@@ -1,8 +1,8 @@
 """Facts from the memory files of hosts: each note becomes a fact, which follows the note's changes.
 
-A fact lists the files that contain it (`FILES` in its metadata). A changed note becomes a new version of its
-fact. A fact that is no longer in any file is forgotten with the reason `DELETED`, and restored when a file
-contains it again. A fact that a person wrote, forgot or restored is not changed.
+A fact lists its files (`FILES` in its metadata). A changed note becomes a new version of its fact. A fact
+that is in no file any more is forgotten with the reason `DELETED`, and restored when a file contains it
+again. A fact that a person wrote, forgot or restored is not changed.
 """
 
 from collections import defaultdict

@@ -39,10 +39,8 @@ Place = tuple[str, int]  # a session, and the number of a turn in it
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
     """Plan the addition of a fact: a new memory or version, or a link or more importance for a known one.
 
-    All decisions use the time when the envelope was accepted, so that a replay decides the same.
-
-    Raises:
-        InputError: the records that the request names cannot be parents; see `scrubjay.records.versions`.
+    All decisions use the time when the envelope was accepted, so that a replay decides the same. Raises
+    InputError if a record that the request names cannot be a parent (`versions.find_parents`).
     """
     request = parse(FactText, envelope.args)
     memory_id = derived_id("mem", envelope.scope, envelope.id)
@@ -237,7 +235,7 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
     """Return a fact with the importance of one more repetition; the same object if that changes nothing.
 
     importance = min(8, original importance + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
-    session is named. Each occasion counts once; the session and the day in which the fact was added do not.
+    session is named. The session and the day in which the fact was added do not count.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
     counted_occasions = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)
@@ -255,8 +253,7 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
 async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
     """Plan to keep a fact: a derived fact then counts as if a person had stated it.
 
-    Raises:
-        NotFound: no fact has the id.
+    Raises NotFound if no fact has the id.
     """
     request = parse(Review, envelope.args)
     fact = await store.find(request.id)

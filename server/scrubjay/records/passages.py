@@ -1,7 +1,7 @@
 """Cuts a record into passages, the pieces that are searched; their vectors are added elsewhere.
 
-The id of a passage depends on its record and its words but not on its position. So if a line is added to a
-record, its other passages keep their vectors.
+The id of a passage depends on its record and its words but not on its position, so that the other passages of
+a changed record keep their vectors.
 """
 
 import os
@@ -72,10 +72,7 @@ def turn_summary(turn: Turn) -> str:
 
 
 def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
-    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters, and add a passage for its summary.
-
-    A short turn shows no summary, but is searched by one, because it joins words of question and answer.
-    """
+    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters, and add a passage for its summary."""
     sides = [] if turn.capture == "summary_only" else speeches(turn)
     passages = [
         _turn_passage(turn, role, part, text[start:end])
@@ -157,10 +154,7 @@ def label_words(tags: Iterable[str], partition_id: str) -> str:
 
 
 def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
-    """Cut the text of a document by its structure.
-
-    The language of a source file comes from its name, else from its first line, as noted in the metadata.
-    """
+    """Cut the text of a document by its structure; the metadata may name the language of a source file."""
     language = None
     if kind == "text":
         language = markup_of(path or "")
@@ -170,10 +164,7 @@ def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[st
 
 
 def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Passage, ...]:
-    """Make passages of a document's chunks.
-
-    Each chunk is searched with the title, its headings and its table's header, which are not returned.
-    """
+    """Make passages of chunks, which are searched with the title, their headings and their table's header."""
     counts: Counter[tuple[str, str]] = Counter()
     # People search for the last parts of a path.
     place = "/".join((document.place or "").replace("\\", "/").split("/")[-3:])

@@ -1,7 +1,7 @@
 """Session summaries: one memory for each session, in the words of its turns.
 
-A summary is written when the session ends, and during the session after a number of new turns. The turns are
-not changed. A summary is updated when its turns change or are forgotten, and when the session continues.
+A summary is written when the session ends, and during the session after a number of new turns. It is updated
+when its turns change or are forgotten, and when the session continues.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Digest:
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
-    """Return the digest of a session; skip forgotten turns. `turns` are in order, and not empty.
+    """Return the digest of a session without forgotten turns. `turns` are in order, and not empty.
 
     A model reads the texts (about 15 ms for 500 characters, once), so call this in a thread.
     """
@@ -115,10 +115,7 @@ def _in_project(path: str, project: str) -> str:
 
 
 def _host_text(turns: Sequence[Turn], key: str) -> tuple[str, str | None]:
-    """Return the newest title or recap (`key`) that a host's model wrote, and the host; else "" and None.
-
-    Turns under the policy `summary_only` are skipped: the host's text may reveal more than their summaries.
-    """
+    """Return the newest title or recap (`key`) that a host's model wrote, and the host; else "" and None."""
     name, _ = HOST_WORDS[key]
     for turn in reversed(turns):
         text = turn.metadata.get(name)
@@ -136,7 +133,7 @@ def may_continue(session: Session, now: datetime) -> bool:
 async def plan_summary(store: Store, key: Key, least: int, now: datetime) -> list[Change]:
     """Plan the summary of a session if at least `least` of its turns are missing from it.
 
-    Nothing changes if the summary is up to date, or if the user forgot it or wrote a newer version of it.
+    Nothing changes if the user forgot the summary or wrote a newer version of it.
     """
     places = [place for place in (await store.sessions.of([key]))[key].places if place.role is None]
     ids = [place.id for place in places if not place.forgotten][-MOST_TURNS:]

@@ -32,8 +32,7 @@ async def plan_sessions(store: Store, envelope: Envelope, now: datetime) -> Plan
 
     A turn is recognised by its prompt_id, else by its words, which are all or a part of the words of a
     recorded turn at nearly the same time. That turn may belong to a session that this one was forked from. It
-    is completed if its answer is missing or has only its end. Other recorded turns are not changed, and
-    forgotten turns do not come back.
+    is completed if its answer is missing or has only its end. Forgotten turns do not come back.
     """
     request = parse(KeptSessions, envelope.args)
     recorded = await _candidates(store, request.sessions)
@@ -129,10 +128,7 @@ def _has_same_prompt_id(turn: Turn, host_turn: RecordTurn, host: str | None) -> 
 
 
 def _is_copy(turn: Turn, host_turn: RecordTurn, host: str) -> bool:
-    """Return True if a host's turn is a copy of this turn: a fork copies ids, or words and times.
-
-    A turn from a hook has the hook's time. A permanently deleted turn has no words and no host.
-    """
+    """Return True if a host's turn is a copy of this turn: a fork copies ids, or words and times."""
     if _has_same_prompt_id(turn, host_turn, host):
         return True
     if host_turn.ts is None or turn.host not in (None, host):
@@ -259,8 +255,8 @@ def _matches(session: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
 def _since(session: KeptSession, recorded: list[Turn]) -> list[Turn]:
     """Return the recorded turns that a part of a session may match, in order of time.
 
-    Much earlier turns are omitted, because they may have the same words by chance. The last turns before the
-    part are included, because they may hold prompts that were queued.
+    Much earlier turns are omitted, because they may have the same words by chance; the last ones before the
+    part may hold prompts that were queued.
     """
     times = [turn.ts for turn in session.turns]
     if session.untimed or None in times:
@@ -287,10 +283,7 @@ def _by_answer(turns: list[RecordTurn], recorded: list[Turn]) -> dict[str | None
 
 
 def _purged_before(host_turn: RecordTurn, turns: list[Turn]) -> Turn | None:
-    """Return the turn before this one if it was permanently deleted, because it may include this prompt.
-
-    A hook joins prompts that were queued.
-    """
+    """Return the turn before this one if it was permanently deleted: a hook joins prompts that were queued."""
     if host_turn.ts is None:
         return None
     earlier = [turn for turn in turns if (turn.started_at - host_turn.ts).total_seconds() <= SAME_MOMENT]
@@ -334,10 +327,7 @@ def _host_texts(host_turn: RecordTurn) -> dict[str, object]:
 
 
 def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> Turn:
-    """Return a recorded turn completed from the host's turn; the same object if it lacks nothing.
-
-    A copy may have the time of its fork: of two times from the same source, the earlier one is right.
-    """
+    """Return a recorded turn completed from the host's turn; the same object if it lacks nothing."""
     if turn.purged_at is not None or turn.forgotten_at is not None:
         return turn
     recorded_answer, full_answer = _without_spaces(turn.assistant), _without_spaces(host_turn.assistant)

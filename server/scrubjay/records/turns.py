@@ -31,10 +31,8 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     """Plan the recording of a turn: a new turn, the completion of a recorded one, or nothing.
 
     A turn is identified by (scope, session, prompt_id), else (scope, session, turn), else by its envelope. A
-    request without prompt_id and turn may also repeat the session's last turn word for word.
-
-    Raises:
-        InputError: the recorded turn has another text of the user (or of the same speaker).
+    request without prompt_id and turn may also repeat the session's last turn word for word. Raises
+    InputError if the recorded turn has another text of the user (or of the same speaker).
     """
     request = _with_roles(parse(RecordTurn, envelope.args))
     key = (envelope.scope, request.session_id)
@@ -135,7 +133,7 @@ def new_turn(envelope: Envelope, request: RecordTurn, number: int, now: datetime
 def summary_of(turn: Turn) -> str | None:
     """Return the extractive summary of a turn, or None for a short turn, which it would only repeat.
 
-    Under the policy `summary_only`, a short turn has a summary too, because nothing else of it is searched.
+    Under the policy `summary_only`, a short turn has one too, because nothing else of it is searched.
     """
     if turn.capture == "summary_only":
         return gist(turn.user, turn.assistant or turn.text) or None
@@ -173,11 +171,7 @@ def with_more(turn: Turn, values: Mapping[str, Any], now: datetime) -> Turn:
 
 
 def _extended(turn: Turn, field: str, recorded: str | None, new: str | None) -> str | None:
-    """Return the longer of two texts of a field.
-
-    Raises:
-        InputError: neither contains the other.
-    """
+    """Return the longer of two texts of a field. Raises InputError if neither contains the other."""
     longer = _longer(recorded, new, join=False)
     if longer is None and new is not None:
         raise InputError(

@@ -1,7 +1,4 @@
-"""Versions: how a new fact relates to existing records.
-
-It replaces them (updates), adds to them (extends) or was derived from them (derives).
-"""
+"""Versions: how a new fact replaces (updates), adds to (extends) or was derived (derives) from records."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -19,10 +16,8 @@ LONGEST = 1_000  # links that are followed in one direction
 async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequence[str]) -> list[AnyRecord]:
     """Return the records that a new fact of this scope names as its parents.
 
-    Raises:
-        NotFound: no record has one of these ids.
-        InputError: a record belongs to another scope, is forgotten, has a newer version, or is not a fact
-            although the relation requires one.
+    Raises NotFound if an id has no record, and InputError if a record belongs to another scope, is forgotten,
+    has a newer version, or is not a fact although the relation requires one.
     """
     return [await _find_parent(store, scope, relation, parent_id) for parent_id in ids]
 
@@ -97,11 +92,7 @@ async def history(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def refuse_cycle(store: Store, memory_id: str, parents: Iterable[AnyRecord]) -> None:
-    """Check that no parent is the fact itself or depends on it.
-
-    Raises:
-        InputError: the links would form a cycle.
-    """
+    """Raise InputError if a parent is the fact itself or depends on it."""
     next_ids, seen_ids = {record.id for record in parents}, set[str]()
     while next_ids:
         if memory_id in next_ids:

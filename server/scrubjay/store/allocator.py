@@ -8,10 +8,7 @@ import pyarrow as pa
 
 
 def give_memory_back() -> None:
-    """Return unused memory to the system: 20-50 of 300 MB after a compaction, 100 searches or 1,000 vectors.
-
-    It takes 1 to 7 ms. If the C library cannot do it, only Arrow's memory is returned.
-    """
+    """Return unused memory to the system: 20-50 of 300 MB after a compaction; it takes 1 to 7 ms."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # in glibc, not in musl

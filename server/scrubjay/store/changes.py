@@ -26,7 +26,7 @@ class Change:
 class Plan(Generic[A]):
     """What a write will change in the store, and its answer to the caller; planning writes nothing.
 
-    The bytes of the `purged` records are removed from the disk as soon as all acknowledged writes are on it.
+    The bytes of the `purged` records are removed once all acknowledged writes are on the disk.
     """
 
     answer: A
@@ -46,8 +46,7 @@ class Embedding(NamedTuple):
 class Staged:
     """Waiting writes by record id, the latest of each; one group commit takes them all.
 
-    `fresh` means that none of them can be on disk. `embeddings` has the vectors that were computed before the
-    commit.
+    `fresh` means that none of them can be on disk. `embeddings` were computed before the commit.
     """
 
     changes: dict[str, Change] = field(default_factory=dict)

@@ -91,10 +91,9 @@ class Connection:
                 await self.notes.remove(BUILDING)
 
     async def finish_generation(self) -> None:
-        """Let searches use the new generation in place of the old one.
+        """Let searches use the new generation, unless the index was restarted meanwhile.
 
-        The old one stays for running searches, until `drop_other_generations`. If the index was restarted
-        meanwhile, do nothing.
+        The old one stays for running searches, until `drop_other_generations`.
         """
         async with self.lock:
             note = self.building

@@ -27,8 +27,6 @@ def reason(error: Exception) -> str:
 
     >>> reason(RuntimeError("LanceError(IO): No space left on device (os error 28), writer.rs:258:9"))
     'No space left on device'
-    >>> reason(ValueError("lance error: Invalid user input: the page at 4096 is malformed"))
-    'a file of the store is damaged (ValueError)'
     """
     text = str(error)
     if refusal := _S3_REFUSAL.search(text):

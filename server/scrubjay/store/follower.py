@@ -25,10 +25,8 @@ class Follower:
     async def look(self, *, at_once: bool = False) -> bool:
         """Look for new versions; return True if the note on the index changed.
 
-        With `at_once`, everything committed before the call is visible afterwards.
-
-        Raises:
-            StoreError: a newer Scrubjay now writes the store.
+        With `at_once`, everything committed before the call is visible afterwards. Raises StoreError if a
+        newer Scrubjay now writes the store.
         """
         store, now = self._store, self._clock()
         if store.is_writer or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):

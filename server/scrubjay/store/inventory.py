@@ -1,10 +1,9 @@
 """What a store's folder should contain: its files with their checksums, and the row counts of its tables.
 
-LanceDB never changes a file once it is written, so a file keeps the content that it had when it first reached
-the disk. The inventory is stored next to the folder, so that it survives the loss of the folder. It is
-derived: a file whose line is missing or torn cannot be checked, and the next checkpoint records it again. A
-copy of each table's newest manifest is stored with it, because without that 2 kB file the table cannot be
-read.
+LanceDB never changes a file that it has written. The inventory is stored next to the folder, so that it
+survives the folder's loss, with a copy of each table's newest manifest, without which the table cannot be
+read. It is derived: a file whose line is missing or torn cannot be checked until the next checkpoint.
+Methods that change the inventory raise OSError if the disk refuses.
 """
 
 from __future__ import annotations
@@ -89,8 +88,7 @@ class Inventory:
     def sync_new(self, rows: Mapping[str, Rows]) -> int:
         """Sync all new files, then their folders, and record the files; return the number of files.
 
-        `rows` was counted before the call, and is recorded after the files. If a table lost rows, its old
-        entry stays until `examine` has reported the loss.
+        `rows` was counted before. The entry of a table that lost rows stays until `examine` has reported it.
         """
         with self._lock:
             names = set(_files_below(self.root))
@@ -138,7 +136,6 @@ class Inventory:
             log.warning("the inventory cannot be written: %s", error.strerror)
 
     def _write(self) -> None:
-        """Write the whole inventory, without superseded lines."""
         write_whole(self._path, "".join(_lines(self.files, self.rows, self.lost)).encode())
 
     def _newest_recorded(self, table: str) -> str | None:
@@ -147,11 +144,7 @@ class Inventory:
         return min((name for name in self.files if name.startswith(beginning)), default=None)
 
     def forget(self, *tables: str) -> None:
-        """Forget the checksums of dropped tables.
-
-        Raises:
-            OSError: the disk refused.
-        """
+        """Forget the checksums of dropped tables."""
         dropped = tuple(f"{name}.lance/" for name in tables)
         with self._lock:
             self.files = {
@@ -160,33 +153,19 @@ class Inventory:
             self._write()
 
     def accept(self) -> None:
-        """Accept the current files as the new baseline.
-
-        Raises:
-            OSError: the disk refused.
-        """
+        """Accept the current files as the new baseline."""
         with self._lock:
             self.files, self.lost = {}, {}
             self._write()
 
     def link_aside(self) -> str:
-        """Hard-link the store's files into a new folder, which the next purge removes; return its path.
-
-        Raises:
-            OSError: the disk refused.
-        """
+        """Hard-link the store's files into a new folder, which the next purge removes; return its path."""
         aside = os.path.join(self.folder, f"{uuid4().hex[:8]}{_ASIDE}")
         shutil.copytree(self.root, aside, copy_function=os.link)
         return aside
 
     def remove_remains(self) -> None:
-        """Remove everything that was moved aside and all drafts, because they may hold purged text.
-
-        The caller prevents writes during this.
-
-        Raises:
-            OSError: the disk refused.
-        """
+        """Remove everything that was moved aside and all drafts; the caller prevents writes during this."""
         for root in (self.root, self.folder):
             for folder, folders, names in os.walk(root):
                 for name in filter(_is_left_over, folders):
@@ -199,8 +178,8 @@ class Inventory:
     def repair_tables(self) -> list[str]:
         """Repair what would keep LanceDB from opening a table; return sentences about the repairs.
 
-        If a table's newest manifest is missing or damaged, restore it from its copy. Without a copy, the
-        previous version becomes the newest.
+        A missing or damaged newest manifest is restored from its copy, else the previous version becomes the
+        newest.
         """
         os.makedirs(self.folder, 0o700, exist_ok=True)
         tables = self._tables()
@@ -235,10 +214,7 @@ class Inventory:
         return self._move_aside(table, name)
 
     def _move_aside(self, table: str, name: str) -> str:
-        """Move a manifest aside, so that the previous version becomes the newest.
-
-        A power loss can leave the newest one empty; its writes are still in the write-ahead log.
-        """
+        """Move a manifest aside, so that the previous version becomes the newest; the log has its writes."""
         with suppress(FileNotFoundError):
             os.replace(os.path.join(self.root, name), os.path.join(self.root, f"{name}{_ASIDE}"))
         if self._newest(table) is None:  # LanceDB would create a new table among the same files
@@ -248,10 +224,7 @@ class Inventory:
         return f"Table {table}: its newest version was damaged and was moved aside."
 
     def damage(self, *, deep: bool) -> list[str]:
-        """Return the recorded files in use that are missing or differ, as paths relative to the store.
-
-        Compare the sizes of files; with `deep`, also their contents.
-        """
+        """Return the recorded files in use that are missing or differ in size or, with `deep`, in content."""
         return sorted(name for name in self._used() if self._is_damaged(name, deep=deep))
 
     def _used(self) -> set[str]:

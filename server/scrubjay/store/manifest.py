@@ -1,8 +1,7 @@
-"""Reads a table's newest manifest, which names the files that the table uses.
+"""Reads a table's newest manifest, which names the files that the table uses; LanceDB has no call for this.
 
-LanceDB has no call for this. A manifest ends with the position of its message, a protobuf message of Lance's
-file format (`table.proto`, format 2). Field 6 of the message is the position of the section on indexes. Other
-parts of the manifest, such as the transaction that created it, name files that are no longer used.
+A manifest ends with the position of its message, a protobuf message of Lance's file format (`table.proto`,
+format 2). Field 6 of the message is the position of the section on indexes. Other parts name unused files.
 """
 
 from __future__ import annotations

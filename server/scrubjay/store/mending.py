@@ -1,7 +1,8 @@
 """Compares a store with its inventory, rebuilds derived data and reports damaged records.
 
-Passages and all indexes are derived from records, so they are rebuilt without asking. Damaged records are
-reported until a backup replaces them or the user decides to continue without them.
+Passages and all indexes are derived, so they are rebuilt without asking. Damaged records are reported until a
+backup replaces them or the user decides to continue without them. Functions raise OSError or RuntimeError if
+the disk or LanceDB refuses.
 """
 
 import asyncio
@@ -32,9 +33,6 @@ async def examine(store: Store, *, deep: bool) -> None:
 
     Compare the sizes of files; with `deep`, read the files, at about 500 MB a second, and then the records.
     If the passages are damaged, `store.note` describes an empty index afterwards, which a reindex fills.
-
-    Raises:
-        OSError, RuntimeError: the disk or LanceDB refused.
     """
     if (inventory := store.inventory) is None:
         return
@@ -71,9 +69,6 @@ async def mend(store: Store) -> tuple[int, str | None]:
     """Delete the records of damaged fragments, so that the store can continue without them.
 
     Return the number of records, and the folder that has the store's files as they were before.
-
-    Raises:
-        OSError, RuntimeError: the disk or LanceDB refused.
     """
     if (inventory := store.inventory) is None:
         return 0, None
@@ -166,11 +161,7 @@ async def _unreadable(table: AsyncTable) -> list[int]:
 
 
 async def count_lacking(store: Store, cut: Callable[[AnyRecord], Iterable[Passage]]) -> int:
-    """Count the records for which `cut` returns passages and the searched index has none.
-
-    Raises:
-        RuntimeError: a table cannot be read.
-    """
+    """Count the records for which `cut` returns passages and the searched index has none."""
     async with store.lock:
         indexed = set((await _column(store.tables.passages, "record_id")).unique().to_pylist())
         lacking = 0

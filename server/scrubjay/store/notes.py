@@ -69,11 +69,7 @@ class FileNotes:
 
 
 class TableNotes:
-    """Rows of one table.
-
-    LanceDB evaluates the condition of an update on the version that it replaces, so only one of several
-    competing calls of `swap` succeeds.
-    """
+    """Rows of one table; only one of several competing calls of `swap` succeeds."""
 
     def __init__(self, table: AsyncTable) -> None:
         self.table = table
@@ -120,8 +116,7 @@ class IndexNote:
     """How a generation of passages was made.
 
     `generation` is part of the name of their table. `space_id` is None until a model is accepted for them.
-    `complete` is False while passages are being filled from the records, in a new generation or after an
-    older Scrubjay wrote them.
+    `complete` is False while passages are being filled from the records.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -180,8 +175,7 @@ async def load_or_create_note(
 ) -> IndexNote:
     """Return the note on the index, for the engine that writes; `dim` is the width of future vectors.
 
-    If there are passages but no readable note, begin a new generation, to be filled from the records, and add
-    a sentence to `repairs`.
+    If there are passages but no readable note, begin a new generation and add a sentence to `repairs`.
     """
     text = await notes.read(INDEX)
     try:

@@ -33,8 +33,7 @@ _PAUSE = 0.5
 async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SECONDS) -> Store:
     """Open the store in a folder, or below the prefix of a bucket; see `open_store`.
 
-    Raises:
-        StoreError: the store is unreachable or damaged, or a newer Scrubjay wrote it.
+    Raises StoreError if it is unreachable or damaged, or a newer Scrubjay wrote it.
     """
     try:
         if is_shared(path):
@@ -58,8 +57,7 @@ async def has_vectors(path: str) -> bool:
 async def open_store(path: str, *, dim: int | None) -> Store:
     """Open the store in a folder, creating it; `dim` is the width of the vectors (None: unknown).
 
-    Raises:
-        StoreError: the files are damaged, or a newer Scrubjay wrote them.
+    Raises StoreError if the files are damaged, or a newer Scrubjay wrote them.
     """
     os.makedirs(path, mode=0o700, exist_ok=True)
     notes = FileNotes(path)

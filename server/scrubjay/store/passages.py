@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from scrubjay.models.records import Passage
 from scrubjay.store import conditions
-from scrubjay.store.cache import PassageRow
+from scrubjay.store.cache import TRIES, PassageRow
 from scrubjay.store.changes import Embedding
 from scrubjay.store.conditions import EVER, Dates, Where
 from scrubjay.store.connection import Connection
@@ -28,7 +28,6 @@ PROBES = 64
 # time. Upkeep indexes them as soon as there are a tenth as many. Reading 100,000 would take many seconds.
 MOST_READ = 5_000
 
-_TRIES = 3  # attempts to read a consistent state from memory
 _GENERATION_MASK = 127 << 56  # the bits of a row id with its generation; LanceDB's ids do not use them
 
 
@@ -61,10 +60,9 @@ class Passages:
         """Find passages by their cosine to a unit vector; passages without a vector are not found.
 
         The search runs in memory, unless there are too many passages or the store is in a bucket. Then
-        LanceDB searches by squared Euclidean distance, which is 2 (1 - cos) for unit vectors. It uses the
-        same scale in its index (one byte per number, so a cosine may be off by .005) and for rows that are
-        not indexed yet. A cosine index would give indexed rows another scale than the others, unless all rows
-        were compared again with full vectors, which takes 4 of 15 ms.
+        LanceDB searches by squared Euclidean distance, which is 2 (1 - cos) for unit vectors: a cosine index
+        would give indexed rows (one byte per number, off by up to .005) another scale than rows that are not
+        indexed yet.
         """
         bits, passages = self._generation_bits, self._tables.passages
         if self._connection.shared is None:
@@ -77,12 +75,9 @@ class Passages:
         return RowScores(hits.row_ids, 1.0 - hits.values / 2.0)
 
     async def by_ties(self, ties: Iterable[str], where: Where, limit: int, dates: Dates = EVER) -> RowScores:
-        """Find passages that have at least one of these ties, first those with the most and the rarest.
-
-        The search runs in memory when `by_vector` does.
-        """
+        """Find passages that have at least one of these ties, first those with the most and the rarest."""
         passages, ties = self._tables.passages, list(ties)
-        for _ in range(_TRIES if self._connection.shared is None else 0):
+        for _ in range(TRIES if self._connection.shared is None else 0):
             version = await passages.version()
             matching = await self._tables.cached_vectors.matching(passages, where, dates)
             if matching is None:
@@ -103,10 +98,7 @@ class Passages:
         return await self._row_scores(query, "_score", limit)
 
     async def unsearched(self) -> int:
-        """Count the passages whose words are not searched, because the word index lacks too many.
-
-        If the index lacks only a few passages, LanceDB reads them, and this returns 0.
-        """
+        """Count the passages whose words are not searched: all unindexed ones, if above `MOST_READ`."""
         unindexed = await self.unindexed()
         return unindexed if unindexed > MOST_READ else 0
 
@@ -132,40 +124,33 @@ class Passages:
 
     async def read(self, row_ids: Iterable[int]) -> dict[int, PassageRow]:
         """Return passages by row id, without those that were removed after a search found them."""
-        bits = int(self._generation_bits)
-        wanted = [row_id ^ bits for row_id in row_ids if row_id & _GENERATION_MASK == bits]
+        wanted, bits = self._lance_ids(row_ids), int(self._generation_bits)
         rows = await self._tables.cached_passages.get(self._tables.passages, wanted)
         return {row_id | bits: row for row_id, row in rows.items()}
 
-    async def matching(self, where: Where, limit: int) -> list[PassageRow]:
-        """Return passages that match, in no particular order.
+    def _lance_ids(self, row_ids: Iterable[int]) -> list[int]:
+        """Return LanceDB's own ids of those rows that are of the searched generation."""
+        bits = int(self._generation_bits)
+        return [row_id ^ bits for row_id in row_ids if row_id & _GENERATION_MASK == bits]
 
-        A passage that gets its vector meanwhile becomes another row; if one is missing, the query runs again.
-        """
-        bits, tries = self._generation_bits, 3
-        while True:
-            tries -= 1
+    async def matching(self, where: Where, limit: int) -> list[PassageRow]:
+        """Return passages that match, in no particular order."""
+        for _ in range(TRIES):
             query = scan(self._tables.passages).where(where).select([]).with_row_id().limit(limit)
-            row_ids: list[int] = ((await read_table(query))["_rowid"].to_numpy() | bits).tolist()
+            row_ids = ((await read_table(query))["_rowid"].to_numpy() | self._generation_bits).tolist()
             rows = await self.read(row_ids)
-            if not tries or len(rows) == len(row_ids):
-                return list(rows.values())
+            if len(rows) == len(row_ids):  # else a passage got its vector meanwhile, and became another row
+                break
+        return list(rows.values())
 
     async def token_codes(self, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Return (record id, token codes) of these records' passages that have codes, sorted.
-
-        The query has no condition on the codes, because Lance would then read the codes of all rows first,
-        which takes 5.5 ms instead of 3.7 for 80 records.
-        """
-        ids = list(record_ids)
-        codes = self._tables.codes_and_ties
-        if (rows := await codes.current(self._tables.passages)) is not None:
+        """Return (record id, token codes) of these records' passages that have codes, sorted."""
+        ids, codes, passages = list(record_ids), self._tables.codes_and_ties, self._tables.passages
+        if (rows := await codes.current(passages)) is not None:
             rows = rows_of(rows, codes.places, ids)
-        else:
-            columns = ["record_id", "token_vectors"]
-            rows = await matching_rows(
-                self._tables.passages, conditions.one_of("record_id", ids), columns=columns
-            )
+        else:  # without a condition on the codes: Lance would first read those of all rows, for 2 ms more
+            where = conditions.one_of("record_id", ids)
+            rows = await matching_rows(passages, where, columns=["record_id", "token_vectors"])
         pairs = zip(rows["record_id"].to_pylist(), rows["token_vectors"].to_pylist(), strict=True)
         return sorted((record_id, code) for record_id, code in pairs if code is not None)
 
@@ -176,16 +161,9 @@ class Passages:
         return from_table(Passage, await matching_rows(self._tables.passages, where, limit, columns))
 
     async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of passages that have one, by id; `rows` maps row ids to passage ids.
-
-        Read them from memory if a search has just compared them there, otherwise from the table.
-        """
-        bits = int(self._generation_bits)
-        ids = {
-            row_id ^ bits: passage_id
-            for row_id, passage_id in rows.items()
-            if row_id & _GENERATION_MASK == bits
-        }
+        """Return the vectors of passages that have one, by id; `rows` maps row ids to passage ids."""
+        ids = {row_id: rows[row_id | int(self._generation_bits)] for row_id in self._lance_ids(rows)}
+        # From memory if a search has just compared them there.
         cached = self._tables.cached_vectors.cached(ids) if self._connection.shared is None else {}
         vectors = {ids[row_id]: vector for row_id, vector in cached.items()}
         if missing := [each for each in ids.values() if each not in vectors]:

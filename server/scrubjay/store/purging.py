@@ -1,14 +1,12 @@
 """Removes the bytes of records from the disk.
 
-LanceDB keeps deleted rows in their files, and keeps older versions of tables. In LanceDB 0.40, a delete and a
-compaction leave the text in place, because a fragment is rewritten only if over a tenth of it is deleted or
-if it is merged with another. So one remaining row is written again, which makes a second fragment; then all
-fragments are merged and every older version is removed. Two compactions are run, because the index pages that
-one compaction replaces are removed only by the next.
+LanceDB 0.40 leaves deleted text in place after a delete and a compaction, because a fragment is rewritten
+only if over a tenth of it is deleted or if it is merged with another. So one remaining row is written again,
+which makes a second fragment; then all fragments are merged and every older version is removed. The second
+compaction removes the index pages that the first one replaced.
 
-LanceDB 0.40 also stores a page of equal short values and nulls as one value. When it reads that page again,
-each null has the bytes of the value behind it, and a compaction writes them next to other values. Rows with
-such nulls are therefore written again first, without these bytes.
+LanceDB also stores a page of equal short values and nulls as one value. When it reads the page again, each
+null has the bytes of the value behind it. Rows with such nulls are therefore written again first.
 """
 
 import asyncio
@@ -37,13 +35,11 @@ _ROWS = 64  # rows that are read or rewritten at once; a document may have 50 MB
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """Delete these records with their passages and every older version of their tables.
 
-    A purged turn is replaced by an empty one. The caller must have committed all writes. Each table that held
-    one of the records is rewritten whole; a search that runs meanwhile may fail once. A purge can be
-    repeated, even after an interruption. In a shared store, older versions stay for the hour in which another
-    engine may read them; then `Upkeep.sweep` removes them.
+    A purged turn is replaced by an empty one. The caller must have committed all writes. A search that runs
+    meanwhile may fail once. A purge can be repeated, even after an interruption. In a shared store, older
+    versions stay for the hour in which another engine may read them; then `Upkeep.sweep` removes them.
 
-    Raises:
-        StoreError: the disk refused.
+    Raises StoreError if the disk refuses.
     """
     try:
         if store.shared is None:
@@ -100,10 +96,7 @@ def blank_turn(turn: Turn, now: datetime) -> Turn:
 
 
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
-    """Merge all fragments of a table into new ones and remove everything older.
-
-    Unless `at_once` is set, older versions stay as long as another engine may read them.
-    """
+    """Merge all fragments of a table into new ones and remove everything older, or everything expired."""
     await _clear_nulls(table)
     row = await read_table(table.query().limit(1))
     if len(row):

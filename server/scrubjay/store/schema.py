@@ -1,9 +1,7 @@
 """Arrow schemas and rows, derived from the models, so that only `models.records` defines the fields.
 
-Rows are read here, so that every failure of LanceDB becomes an error type that callers expect.
-
 Instants are int64 microseconds since 1970 UTC (SQL timestamps have pitfalls), metadata is JSON text, and
-tuples are lists.
+tuples are lists. Rows are read here, so that every failure of LanceDB becomes an error that callers expect.
 """
 
 import json
@@ -92,10 +90,7 @@ def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
 def to_table(
     rows: Sequence[Row], schema: pa.Schema, vectors: Sequence[Sequence[float] | None] | None = None
 ) -> pa.Table:
-    """Return rows of one model as an Arrow table of exactly `schema`.
-
-    `vectors` fills the vector column: for each row, a vector of shape (dim,) or None.
-    """
+    """Return rows of one model as a table of exactly `schema`; `vectors` has (dim,) numbers or None each."""
     columns = []
     for field in schema:
         if field.name == VECTOR:
@@ -149,11 +144,7 @@ def _defaults(model: type[Row]) -> dict[str, Any]:
 
 
 async def read_table(query: Any) -> pa.Table:
-    """Read the rows of a LanceDB query.
-
-    Raises:
-        RuntimeError, ValueError, OSError: LanceDB failed; a panic is a RuntimeError too.
-    """
+    """Read the rows of a query. Raises RuntimeError, ValueError or OSError if LanceDB fails or panics."""
     with _panics():
         return await query.to_arrow()
 

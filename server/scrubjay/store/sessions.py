@@ -1,7 +1,6 @@
-"""The order of turns in their sessions, for looking up neighbours.
+"""The order of turns in their sessions, for looking up neighbours: a bounded cache of the turns table.
 
-This is a bounded cache of the turns table. The engine is the only writer and reports every write, so that
-cached sessions stay correct.
+The engine is the only writer and reports every write, so that cached sessions stay correct.
 """
 
 from collections import OrderedDict
@@ -94,11 +93,7 @@ def place_of(turn: Turn) -> Place:
 
 
 def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place]]:
-    """Return the places of each session by id, from rows of `COLUMNS`; turns of other sessions are ignored.
-
-    They are read directly from Arrow, because a search may read the places of thousands of turns, and
-    creating their models took 30 ms.
-    """
+    """Return the places of each session by id, from rows of `COLUMNS`, without turns of other sessions."""
     sessions: dict[Key, dict[str, Place]] = {key: {} for key in keys}
     for scope, session_id, started_at, turn, turn_id, role, forgotten_at in zip(
         *(turns[name].to_pylist() for name in COLUMNS), strict=True

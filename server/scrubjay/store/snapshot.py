@@ -25,10 +25,7 @@ _PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records per page; a d
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Three tables, each at one version.
-
-    Reading one takes memory for one page, and for the order 40 bytes a record.
-    """
+    """Three tables, each at one version. Reading one takes memory for a page, and 40 bytes a record."""
 
     tables: dict[str, AsyncTable]
     where: Where
@@ -66,10 +63,6 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
 
 
 async def count_rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
-    """Count the rows of tables of another store, without changing it.
-
-    Raises:
-        ValueError, RuntimeError: a table is missing or damaged.
-    """
+    """Count the rows of tables of another store. Raises ValueError or RuntimeError if one is damaged."""
     database = await connect(path)
     return {name: await (await database.open_table(name)).count_rows() for name in names}

@@ -1,10 +1,8 @@
 """The store: records and passages, with group commit.
 
-Only one engine writes it; for a store in a bucket, that is the engine that maintains it.
-
-A write is already in the write-ahead log. It is staged in memory, and `flush` commits it. Reads by id and by
-session see staged writes; a search flushes first. Everything async runs in one event loop; mutations hold one
-lock.
+Only one engine writes it; for a store in a bucket, that is the engine that maintains it. A write is already
+in the write-ahead log. It is staged in memory, and `flush` commits it. Reads by id and by session see staged
+writes; a search flushes first. Everything async runs in one event loop; mutations hold one lock.
 """
 
 import asyncio
@@ -93,10 +91,8 @@ class Store(Connection):
     async def flush(self) -> int:
         """Commit the staged writes; return the number of records. A failed commit leaves everything staged.
 
-        If another engine writes the tables, wait for it instead, for a limited time.
-
-        Raises:
-            StoreError: the disk refused.
+        If another engine writes the tables, wait for it, for a limited time. Raises StoreError if the disk
+        refuses.
         """
         if not self.is_writer:
             await self.wait_for_writer()
@@ -309,8 +305,7 @@ class Store(Connection):
     async def count_rows(self, earlier: Mapping[str, Rows]) -> dict[str, Rows]:
         """Return the number of rows and the version of each table, by its name on disk.
 
-        A table whose version is in `earlier` is not counted again. A table that is written during the count
-        is left out.
+        A table whose version is in `earlier` is not counted again; one that is written meanwhile is left out.
         """
         counts = {}
         for name, table in self.tables.by_name(self.note.passages).items():
@@ -366,8 +361,7 @@ class Store(Connection):
     ) -> bool:
         """Store the vectors of passages and the codes of their tokens, by id; unknown ids are ignored.
 
-        Staged passages are stored with their vectors when they are committed. Return True if committed rows
-        had to be rewritten.
+        Return True if committed rows had to be rewritten; staged passages get theirs with the commit.
         """
         codes = codes or {}
         embeddings = {
@@ -385,9 +379,8 @@ class Store(Connection):
     ) -> None:
         """Rebuild the passages of these records, without staging; unchanged ones keep their vectors.
 
-        Write them into the generation being built or, without one, into the one that is searched. The
-        lock is held throughout, so that no newer version of a record is committed between reading it and
-        writing its passages.
+        Write them into the generation being built, or else into the one that is searched. The lock is held,
+        so that no newer version of a record is committed between reading it and writing its passages.
         """
         async with self.lock:
             rows = await self.select(kind, conditions.one_of("id", ids)) if ids else []

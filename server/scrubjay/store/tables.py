@@ -50,8 +50,8 @@ class WriteLock(asyncio.Lock):
 class OwnTable(AsyncTable):
     """A table that only this process writes.
 
-    The version is read from LanceDB only if the lock is held, or was held since the last read. A search needs
-    the version nine times, and each read takes .3 ms of processor time and a change of threads.
+    The version is read from LanceDB only if the lock is or was held since the last read. A search needs it
+    nine times, and each read takes .3 ms of processor time and a change of threads.
     """
 
     def __init__(self, table: AsyncTable, lock: WriteLock) -> None:
@@ -157,10 +157,7 @@ class Tables:
         return PassageCache(self.whole_passages)
 
     async def warm(self, before: "Tables") -> None:
-        """Read again what searches used in memory, in these tables or in those of an earlier connection.
-
-        Otherwise the next search would wait for it: with 30,000 passages, .3 s of processor time.
-        """
+        """Read again what searches used in memory, in these tables or in those of an earlier connection."""
         for name, cache in self.cached_records.items():
             await cache.whole.warm(self.of(name), before.cached_records[name].whole)
         await self.whole_passages.warm(self.passages, before.whole_passages)
@@ -240,10 +237,7 @@ def _index_cache(path: str, dim: int, rows: int) -> int:
 
 
 async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
-    """Drop every table of passages whose name is not in `wanted`; return the names of the dropped tables.
-
-    These tables are earlier generations, or incomplete ones that a killed engine left.
-    """
+    """Drop the tables of passages that are not `wanted`, such as earlier generations; return their names."""
     database = await connect(path)
     names = (await database.list_tables()).tables
     others = [name for name in names if name.startswith("passages_") and name not in wanted]
@@ -292,11 +286,7 @@ async def index_vectors(table: AsyncTable, *, segments: int) -> bool:
 
 
 async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:
-    """Rebuild an index of a table from its rows.
-
-    Raises:
-        RuntimeError: the rows cannot be read.
-    """
+    """Rebuild an index of a table from its rows. Raises RuntimeError if they cannot be read."""
     (column,) = index.columns
     if column == VECTOR:
         await index_vectors(table, segments=0)  # fragments of different segments are never merged
@@ -312,11 +302,7 @@ async def vector_segments(table: AsyncTable) -> int:
 
 
 async def _add_indexes(table: AsyncTable, name: str) -> None:
-    """Add a table's primary key and the indexes that it lacks.
-
-    The table may be new, an older Scrubjay may not have indexed a column, or creating the table may have been
-    interrupted.
-    """
+    """Add a table's primary key and the indexes that an older or interrupted Scrubjay did not add."""
     schema = await table.schema()
     if not schema.field("id").metadata:
         await table.set_unenforced_primary_key("id")
@@ -341,10 +327,7 @@ async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | N
 
 
 async def open_or_create(database: AsyncConnection, name: str, schema: pa.Schema) -> AsyncTable:
-    """Open the table with that name, or create it with `id` as its key.
-
-    `exist_ok` is not used, because with it one of two racing calls would overwrite the other's rows.
-    """
+    """Open the table with that name, or create it with `id` as its key."""
     if (table := await open_if_exists(database, name)) is not None:
         return table
     try:

@@ -31,8 +31,7 @@ class TieCache:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
         """Return the `matching` rows that have one of the words, with their scores, best first.
 
-        Scores are BM25 (k1 1.2, b 0.75), as in LanceDB's index: rows that share more and rarer words, and
-        have few others, come first. Return None if the table is not in memory.
+        Scores are BM25 (k1 1.2, b 0.75), as in LanceDB's index. Return None if the table is not in memory.
         """
         if (rows := await self._whole.current(table)) is None:
             return None

@@ -57,10 +57,7 @@ class VectorCache:
     async def nearest(
         self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, dates: Dates = EVER
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
-        """Return the row ids and cosines of the matching rows whose vectors are nearest to a unit vector.
-
-        Return None if the table has too many rows.
-        """
+        """Return the matching rows nearest to a unit vector, as row ids and cosines; None if too many."""
         async with self._lock:
             if (places := await self._matching_places(table, where, dates)) is None:
                 return None
@@ -86,20 +83,14 @@ class VectorCache:
             return None if places is None else self._rows.row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
-        """Read the rows of every condition that searches of `before` used since its last warming.
-
-        `before` is this cache, or that of an older handle of the table.
-        """
+        """Read the rows of every condition that searches of `before`, this or an older cache, used."""
         used, before._used = before._used, {}
         async with self._lock:
             for where in used:
                 await self._places(table, where)
 
     async def _matching_places(self, table: AsyncTable, where: str, dates: Dates) -> NDArray[np.int64] | None:
-        """Return the places of the matching rows in a period.
-
-        LanceDB would take 20 ms to compare the dates of 100,000 rows.
-        """
+        """Return the places of matching rows in a period; LanceDB takes 20 ms to compare 100,000 dates."""
         if len(self._used) < _MAX_CONDITIONS:
             self._used[where] = None
         places = await self._places(table, where)

@@ -67,10 +67,7 @@ def _is_wanted(document: Document | None) -> bool:
 
 
 def _gone_ids(documents: Iterable[Document], work: WorkTree, history: Sequence[Commit]) -> list[str]:
-    """Return the ids of documents whose commits the repository no longer has, as after a rebase.
-
-    Documents of commits that are older than the listed ones, or from other clones, stay.
-    """
+    """Return the ids of documents whose commits the repository no longer has, as after a rebase."""
     custom_ids = {custom_id(each.id) for each in history}
     oldest_listed = min(each.at for each in history) if len(history) >= MOST else 0
     return [

@@ -1,7 +1,7 @@
 """One ingest: reads the changed files below some paths, writes their documents, and forgets deleted ones.
 
-A file that cannot be read becomes a failed document and does not stop the ingest. After an interruption, the
-next ingest continues where this one ended, because each document stores the state of the file that was read.
+A file that cannot be read becomes a failed document. After an interruption, the next ingest continues,
+because each document stores the state of the file that was read.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class Ingest:
     ) -> Ingested:
         """Bring the documents of these files and folders up to date; `paths` are absolute.
 
-        Raises:
-            InputError: one of the paths does not exist or cannot be read; then nothing is changed.
+        Raises InputError if a path does not exist or cannot be read; then nothing is changed.
         """
         found = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
         trees = {path: tree for path, tree in found.items() if tree is not None}
@@ -115,10 +114,7 @@ class Ingest:
         return work
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
-        """Read a file, and write it to its document; if it has none, to that of a moved file or to a new one.
-
-        If the file cannot be read now, its document keeps its text.
-        """
+        """Read a file, and write it to its document, to that of a moved file, or to a new one."""
         if not file.named and not os.path.lexists(file.path):  # gone since the folder was listed
             return
         if document is not None and document.status == "done" and (why := _open_error(file.path)):
@@ -200,9 +196,9 @@ def differences(
 ) -> Differences:
     """Compare the files below `roots` with the documents of a scope that come from files.
 
-    A document is gone if its file is missing. If it was indexed with a folder, it is also gone if the folder
-    no longer includes it, as when a new .gitignore rule names it. `again` reads all files again. A file whose
-    document a user forgot (`unwanted`, by path) is read only if the caller names the file.
+    A document is gone if its file is missing or if the folder that it was indexed with no longer includes it,
+    as when a new .gitignore rule names it. `again` reads all files again. A file whose document a user forgot
+    (`unwanted`, by path) is read only if the caller names the file.
     """
     by_path = {document.path: document for document in documents if document.path is not None}
     files_by_name = {file.name: file for file in entries}

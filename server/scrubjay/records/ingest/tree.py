@@ -47,8 +47,8 @@ class FileEntry:
 class Tree:
     """The files at a path, sorted, and the hidden folders in it that were skipped.
 
-    `not_read` says what could not be read, or was read only in part. `unreadable` are the paths of files and
-    folders that the disk refused to read, so they may have files.
+    `not_read` says what could not be read, or was read only in part. `unreadable` are paths that the disk
+    refused to read, so they may have files.
     """
 
     files: list[FileEntry]
@@ -93,8 +93,7 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
     .gitignore names (in the folder, below it, or above it up to the repository's root) and, unless `hidden`,
     hidden files and folders. The path itself is not skipped; a home of Scrubjay always is.
 
-    Raises:
-        InputError: the path cannot be read, is in a home, or is the whole disk.
+    Raises InputError if the path cannot be read, is in a home, or is the whole disk.
     """
     if os.path.dirname(path) == path:
         raise InputError(f"{path!r} is the whole disk. Give the path of a folder with your documents.")
@@ -174,8 +173,8 @@ def _refusal(entry: os.DirEntry[str]) -> str | None:
 def _with_count(count: int, reason: str) -> str:
     """Return a reason as a sentence about this many files.
 
-    >>> _with_count(1, "is an image, and only text is read"), _with_count(3, "is empty")
-    ('1 file is an image, and only text is read', '3 files: each is empty')
+    >>> _with_count(3, "is empty")
+    '3 files: each is empty'
     """
     return f"1 file {reason}" if count == 1 else f"{count:,} files: each {reason}"
 

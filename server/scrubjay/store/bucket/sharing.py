@@ -51,10 +51,7 @@ class Lease:
         return text.partition(" ")[0] if text else None
 
     async def keep(self) -> bool:
-        """Renew the lease, or take it from an engine that is gone; return True if it is ours.
-
-        Read the store only when a renewal is due.
-        """
+        """Renew the lease if it is due, or take it from an engine that is gone; return True if it is ours."""
         now = self._clock()
         if now - max(self._read_at, self._renewed_at) < self._seconds / 3:
             return self.is_valid
@@ -108,10 +105,7 @@ class Shared:
         return self.leads and self.lease.is_valid
 
     async def tidy(self) -> None:
-        """Compact the tables of the lease and the inbox; the maintainer calls this from time to time.
-
-        A table written meanwhile is left for the next time: engines renew the lease every few seconds.
-        """
+        """Compact the tables of the lease and the inbox, except one that is written meanwhile."""
         for table in (self.notes.table, self.inbox.table):
             try:
                 await table.optimize(cleanup_older_than=VERSION_LIFETIME)
@@ -121,11 +115,7 @@ class Shared:
 
 
 def require_maintainer(shared: Shared | None, what: str) -> None:
-    """Raise an error unless this engine writes the tables.
-
-    Raises:
-        InputError: another engine writes them, and only that one can do `what`.
-    """
+    """Raise InputError if another engine writes the tables: only that one can do `what`."""
     if shared is not None and not shared.is_maintainer:
         problem = f"{what} needs the engine that maintains this store: {shared.lease.holder}."
         raise InputError(f"{problem} Send the request to that engine, or stop it first.")
@@ -134,8 +124,7 @@ def require_maintainer(shared: Shared | None, what: str) -> None:
 async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
     """Join the shared store at `path`; create the tables with which its engines coordinate.
 
-    Raises:
-        ValueError, RuntimeError: the bucket cannot be reached; the error is LanceDB's.
+    Raises LanceDB's ValueError or RuntimeError if the bucket cannot be reached.
     """
     database = await connect(path, fresh=ALWAYS)
     notes = await open_notes(database)
