@@ -8,9 +8,8 @@ from scrubjay.store.store import Store
 
 DISTILLED = "distilled"
 MOST = 12  # distilled facts of one session
-CONTRADICTS = (
-    "may_contradict"  # metadata: ids of facts saved by a person that a distilled fact may not replace
-)
+# Metadata: the ids of facts saved by a person, which a distilled fact may not replace.
+CONTRADICTS = "may_contradict"
 
 
 def is_distilled(fact: Memory) -> bool:
@@ -49,7 +48,7 @@ async def _count(store: Store, scope: str, session: object) -> int:
     )
 
     def is_match(row: Memory) -> bool:
-        is_in_session = (row.scope, row.session_id) == (scope, session)
-        return is_in_session and is_distilled(row) and row.forgotten_at is None and row.is_latest
+        is_current = row.forgotten_at is None and row.is_latest
+        return is_current and is_distilled(row) and (row.scope, row.session_id) == (scope, session)
 
     return len(await store.select_newest(Memory, where, is_match))

@@ -193,15 +193,13 @@ async def stored_document(store: Store, document_id: str) -> Document | None:
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:
     at_path = conditions.matching(scope=scope, path=path)
     where = conditions.both(at_path, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
-    staged = [  # read before the disk, because a commit in between would hide a document
-        row.id
-        for row in store.staged(Document)
-        if row.scope == scope and row.path == path and row.custom_id is None
-    ]
-    rows = await store.select(Document, where, columns=["id"])
-    # A staged write may have moved or forgotten a committed document.
-    documents = await store.get(Document, [*staged, *(row.id for row in rows)])
-    return next((row for row in documents.values() if row.path == path and row.forgotten_at is None), None)
+
+    def is_match(row: Document) -> bool:
+        return (row.scope, row.path, row.custom_id, row.forgotten_at) == (scope, path, None, None)
+
+    columns = ["id", "scope", "path", "custom_id", "forgotten_at"]
+    rows = await store.select_newest(Document, where, is_match, columns=columns)
+    return await stored_document(store, rows[-1].id) if rows else None
 
 
 def id_of_path(scope: str, path: str, *more: str) -> str:

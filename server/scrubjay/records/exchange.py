@@ -208,7 +208,7 @@ def values_of(record: AnyRecord) -> dict[str, Any]:
 
 
 def record_of(values: Mapping[str, Any]) -> AnyRecord:
-    """Return the record of a line's object, or raise InputError with the field; the inverse of `values_of`."""
+    """Return the record of a line's object; the inverse of `values_of`. Raises InputError with the field."""
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(f"kind = {str(kind)[:80]!r}: must be turn, memory or document.")

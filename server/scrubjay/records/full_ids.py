@@ -49,12 +49,11 @@ async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str
 
     Raises InputError if several documents match.
     """
-    where = conditions.matching(custom_id=partial_id, scope=scopes)
-    # Staged rows are read before the disk, because a commit in between would hide a row.
-    is_staged = any(row.custom_id == partial_id for row in store.staged(Document))
-    if is_staged or await store.count(Document, where):
-        return partial_id
-    return await full_id(store, partial_id, scopes, ["doc"])
+    where = conditions.equal("custom_id", partial_id)
+    is_custom_id = await _select(
+        store, Document, scopes, where, ["custom_id"], lambda row: row.custom_id == partial_id
+    )
+    return partial_id if is_custom_id else await full_id(store, partial_id, scopes, ["doc"])
 
 
 async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
@@ -119,7 +118,7 @@ async def _select(
     columns: list[str],
     is_match: Callable[[T], bool],
 ) -> list[T]:
-    """Return the matching records, staged (`is_match`) or committed (`where`), with at least these columns."""
+    """Return the matching records, staged (`is_match`) or committed (`where`), with these columns."""
     in_scopes = conditions.both(where, conditions.matching(scope=scopes))
     columns = ["id", "scope", "started_at" if kind is Turn else "created_at", *columns]
 

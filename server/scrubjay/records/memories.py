@@ -57,12 +57,14 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
 async def _plan_new(
     store: Store, envelope: Envelope, request: FactText, memory_id: str, equal_facts: Sequence[Memory]
 ) -> Plan[MemoryAdded]:
-    linked = next((row for row in equal_facts if request.link and _has_link(row, *request.link)), None)
-    if linked and (is_current(linked, envelope.at) or linked.updated_at >= envelope.at):
-        return Plan(_answer(linked, "known", envelope))  # this call was repeated or replayed
     existing = next((row for row in equal_facts if is_current(row, envelope.at)), None)
     if request.link is not None:
-        return await _plan_linked(store, request, envelope, memory_id, existing, *request.link)
+        relation, ids = request.link
+        linked = (row for row in equal_facts if row.relation == relation and {*ids} <= {*row.parent_ids})
+        first = next(linked, None)
+        if first and (is_current(first, envelope.at) or first.updated_at >= envelope.at):
+            return Plan(_answer(first, "known", envelope))  # this call was repeated or replayed
+        return await _plan_linked(store, request, envelope, memory_id, existing)
     if existing is None:
         memory = _new(request, envelope, memory_id, None)
         return Plan(_answer(memory, "stored", envelope), [record_change(memory, is_known=False)])
@@ -73,14 +75,10 @@ async def _plan_new(
 
 
 async def _plan_linked(
-    store: Store,
-    request: FactText,
-    envelope: Envelope,
-    memory_id: str,
-    existing: Memory | None,
-    relation: Relation,
-    ids: tuple[str, ...],
+    store: Store, request: FactText, envelope: Envelope, memory_id: str, existing: Memory | None
 ) -> Plan[MemoryAdded]:
+    assert request.link is not None
+    relation, ids = request.link
     if existing and existing.id in ids and relation != "updates":
         problem = f"{relation} = {existing.id!r} says the same as the new fact."
         raise InputError(f"{problem} Say what is new, or leave {relation} out.")
@@ -94,41 +92,27 @@ async def _plan_linked(
         await versions.refuse_cycle(store, existing.id, parents)
         memory = _with_parents(_new(request, envelope, existing.id, existing), existing, relation, parents)
     else:
-        base = next(iter(older[:1]), None)
+        base = older[0] if older else None
         memory = _with_parents(_new(request, envelope, memory_id, base), None, relation, parents)
-        if base and not _has_moved(memory, base, request) and _substance(memory) == _substance(base):
-            return Plan(_answer(base, "known", envelope))
+        if base and _substance(memory) == _substance(base):
+            has_moved = (memory.session_id, memory.turn) != (base.session_id, base.turn)
+            if not has_moved or "metadata" not in request.model_fields_set:
+                return Plan(_answer(base, "known", envelope))
     change = record_change(memory, is_known=existing is not None and memory.id == existing.id)
-    action: Literal["stored", "updated"] = (
-        "stored" if relation != "updates" and memory.id == memory_id else "updated"
-    )
-    return Plan(
-        _answer(memory, action, envelope), [change, *(versions.replace(row, envelope.at) for row in older)]
-    )
+    is_stored = relation != "updates" and memory.id == memory_id
+    answer = _answer(memory, "stored" if is_stored else "updated", envelope)
+    return Plan(answer, [change, *(versions.replace(row, envelope.at) for row in older)])
 
 
 def _difference_note(existing: Memory, request: FactText) -> str | None:
     """Return a note on the fields of a fact that differ from the request, and how to change them."""
-    names: list[str] = [
-        name
-        for name in ("expires_at", "is_static")
-        if name in request.model_fields_set and getattr(existing, name) != getattr(request, name)
-    ]
+    given = request.model_fields_set & {"expires_at", "is_static"}
+    names = sorted(name for name in given if getattr(existing, name) != getattr(request, name))
     names += ["tags"] if set(request.tags) - set(existing.tags) else []
     if not names:
         return None
     fields = " and ".join(names)
     return f"The stored fact keeps its {fields}; to change that, add it again with updates = [its id]."
-
-
-def _has_moved(memory: Memory, base: Memory, request: FactText) -> bool:
-    """Return True if the request names another turn as the origin of the fact."""
-    places = (memory.session_id, memory.turn), (base.session_id, base.turn)
-    return "metadata" in request.model_fields_set and places[0] != places[1]
-
-
-def _has_link(memory: Memory, relation: Relation, ids: tuple[str, ...]) -> bool:
-    return memory.relation == relation and set(ids) <= set(memory.parent_ids)
 
 
 def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | None) -> Memory:
@@ -223,12 +207,13 @@ def _expiry_note(memory: Memory, at: datetime) -> str | None:
 async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:
     """Return the facts of a scope whose text has one of these hashes, forgotten and replaced ones too."""
     where = conditions.matching(content_hash=sorted(hashes), scope=scope)
-    # Staged facts are read before the disk, because a commit in between would hide a fact.
-    ids = [row.id for row in store.staged(Memory)]
-    # Most facts are new, and reading ids costs half as much as reading whole rows.
-    ids += [row.id for row in await store.select(Memory, where, columns=["id"])]
-    rows = await store.get(Memory, ids)
-    return [row for row in rows.values() if row.scope == scope and row.content_hash in hashes]
+
+    def is_match(row: Memory) -> bool:
+        return row.scope == scope and row.content_hash in hashes
+
+    # Most facts are new, and reading few columns costs half as much as reading whole rows.
+    rows = await store.select_newest(Memory, where, is_match, columns=["id", "scope", "content_hash"])
+    return list((await store.get(Memory, [row.id for row in rows])).values())
 
 
 def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
