@@ -330,4 +330,4 @@ async def test_the_title_and_the_summary_that_a_host_wrote_win_and_name_the_host
     lines = made.content.split("\n")
     assert lines[0] == "Mend the pool" and "Title by test" in lines[1]
     assert "Summary by test: Rows were not closed." in lines and "Files: db/pool.py" in lines
-    assert session_summaries.title_and_text(made)[0] == "Mend the pool"
+    assert session_summaries.title_and_text(made.content)[0] == "Mend the pool"

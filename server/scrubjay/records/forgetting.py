@@ -26,7 +26,13 @@ async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[F
     Raises NotFound if an id has no record and `purge` is not set; nothing is forgotten then.
     """
     request = parse(ForgetRecords, envelope.args)
-    records = await _get_all(store, request.ids)
+    # One read for each kind, because a request may name all records of a scope.
+    stored: dict[str, AnyRecord] = {
+        **await store.get(Memory, request.ids),
+        **await store.get(Turn, request.ids),
+        **await store.get(Document, request.ids),
+    }
+    records = {record_id: stored[record_id] for record_id in request.ids if record_id in stored}
     missing = next((record_id for record_id in request.ids if record_id not in records), None)
     if missing is not None and not request.purge:
         raise unknown_id(missing)
@@ -132,13 +138,3 @@ def unknown_id(record_id: str) -> NotFound:
     """Return the error for an id that no record has."""
     problem = f"No memory, turn or document has the id {record_id[:80]!r}."
     return NotFound(f"{problem} Take the id of a search result.")
-
-
-async def _get_all(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
-    """Return the records with these ids, in the order of the ids."""
-    by_id: dict[str, AnyRecord] = {
-        **await store.get(Memory, ids),
-        **await store.get(Turn, ids),
-        **await store.get(Document, ids),
-    }
-    return {record_id: by_id[record_id] for record_id in ids if record_id in by_id}

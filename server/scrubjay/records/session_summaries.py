@@ -7,7 +7,7 @@ when its turns change or are forgotten, and when the session continues.
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from scrubjay.encoders.open_reader import log_odds
 from scrubjay.home.scopes import display_name
 from scrubjay.models.records import NOT_FORGOTTEN, SUMMARY, Memory, Turn, changed, content_hash, derived_id
+from scrubjay.models.results import Result
 from scrubjay.records.passages import record_change
 from scrubjay.records.turns import PARTITION, is_own_command
 from scrubjay.records.versions import children
@@ -25,8 +26,9 @@ from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
 from scrubjay.text import sessions, titles
 from scrubjay.text.open_points import LONGEST_OPEN, left_open
-from scrubjay.text.sentences import clip, shorten
+from scrubjay.text.sentences import apart, clip, shorten
 from scrubjay.text.summary import exchange_in
+from scrubjay.text.terms import words
 from scrubjay.text.titles import Exchange
 from scrubjay.transcripts.turn import HOST_WORDS
 
@@ -36,6 +38,9 @@ SILENCE = timedelta(minutes=10)
 MOST_TURNS = 200  # turns in a summary; of a longer session, only the last turns are summarised
 GONE = "all turns it was made of are forgotten"
 JOINED = "the summary of the whole session replaces it"  # as after scopes were merged
+LABELS = ("Outcome", "Answered", "Asked", "Open")  # labels of a summary's lines
+_LEAST_WORDS = 3  # words of a point; a shorter one such as "Understood." says nothing
+_SEARCHED_WORDS = 12  # first words by which a point's turn is found, because a point may be shortened
 RECAP = 600  # characters of a host's own summary
 # The line that `_fields` writes after the title.
 _ORIGIN_LINE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?")
@@ -180,16 +185,15 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
     return changes
 
 
-def title_and_text(summary: Memory) -> tuple[str, str]:
-    """Split a summary into its title ("" if it has none) and its other lines."""
-    head, _, rest = summary.content.partition("\n")
+def title_and_text(content: str) -> tuple[str, str]:
+    """Split the text of a summary into its title ("" if it has none) and its other lines."""
+    head, _, rest = content.partition("\n")
     return ("", rest) if _ORIGIN_LINE.fullmatch(head) else (head, rest.partition("\n")[2])
 
 
 def brief(content: str, room: int) -> str:
     """Return a summary's title and the beginning of its outcome, in `room` characters."""
-    title, _, rest = content.partition("\n")
-    title = "" if _ORIGIN_LINE.fullmatch(title) else title
+    title, rest = title_and_text(content)
     outcome = next((line for line in rest.split("\n") if line.startswith(("Outcome: ", "Answered: "))), "")
     return shorten(f"{title}. {outcome}" if title and outcome else title or outcome, room)
 
@@ -248,3 +252,38 @@ def _fields(turns: Sequence[Turn]) -> dict[str, Any]:
         "turn": last.turn,
         "created_at": last.started_at,
     }
+
+
+class Point(Result):
+    """One sentence of a summary, under its label; `turn` is the number of the turn that says it."""
+
+    label: str
+    text: str
+    turn: int | None
+
+
+def points_of(summary: str, turns: Sequence[Turn]) -> list[Point]:
+    """Return the points of a session's summary; a line that a host wrote is one point without a turn."""
+    turn_texts = [(turn.turn, f" {_plain(' '.join(exchange_of(turn)[:2]))} ") for turn in turns]
+    points = []
+    for label, point in _sentences(summary):
+        beginning = " ".join(words(point)[:_SEARCHED_WORDS])
+        if beginning.count(" ") < _LEAST_WORDS - 1:
+            continue
+        turn = next((number for number, text in turn_texts if f" {beginning} " in text), None)
+        points.append(Point(label=label, text=point, turn=turn))
+    return points
+
+
+def _sentences(summary: str) -> Iterator[tuple[str, str]]:
+    """Yield each sentence of a summary with its label, and each unlabelled line with ""."""
+    for line in summary.split("\n"):
+        label, _, rest = line.partition(": ")
+        if label in LABELS:
+            yield from ((label, text) for text in apart(rest))
+        elif label != "Files":
+            yield ("", line)
+
+
+def _plain(text: str) -> str:
+    return " ".join(words(text))

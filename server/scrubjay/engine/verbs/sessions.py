@@ -17,8 +17,15 @@ from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import Result
 from scrubjay.records.exchange import values_of
-from scrubjay.records.outlines import Point, points_of
-from scrubjay.records.session_summaries import MOST_TURNS, Digest, digest, exchange_of, title_and_text
+from scrubjay.records.session_summaries import (
+    MOST_TURNS,
+    Digest,
+    Point,
+    digest,
+    exchange_of,
+    points_of,
+    title_and_text,
+)
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.store import conditions
 from scrubjay.store.counts import SessionSpan, read_turn_times
@@ -281,7 +288,7 @@ class Sessions(Verb):
             conditions.negation(conditions.NOT_A_SUMMARY),
         )
         stored: dict[Key, tuple[str, str]] = {
-            (memory.scope, memory.session_id or ""): title_and_text(memory)
+            (memory.scope, memory.session_id or ""): title_and_text(memory.content)
             for memory in await self._store.select(Memory, where)
         }
         found = {key: stored.get(key, ("", "")) for key in keys}

@@ -13,22 +13,9 @@ from collections.abc import Iterable, Mapping
 _PART = re.compile(
     r"(?s)(?P<deep>(?:^|(?<=/))\*\*+(?P<slash>/|$))|(?P<star>\*+)|\\(?P<escaped>.)|(?P<plain>.)"
 )
-# An item inside `[...]`: a named class, or a character or range of characters.
-_MEMBER = re.compile(r"\[:([^\]]{0,9}):\]|(?:\\(.)|([^\\]))(?:-(?:\\(.)|([^\\\]])))?")
-_NAMED = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "blank": "\t ",
-    "cntrl": "\\x00-\\x1f\x7f",
-    "digit": "0-9",
-    "graph": "!-~",
-    "lower": "a-z",
-    "print": " -~",
-    "punct": "!-/:-@[-`{-~",
-    "space": "\t-\r ",
-    "upper": "A-Z",
-    "xdigit": "0-9A-Fa-f",
-}
+# A class, in which a `]` at the beginning is a character, and its ranges and characters.
+_CLASS = re.compile(r"(?s)\[([!^]?+)(\]?+(?:\\.|[^\]\\])*+)\]")
+_MEMBER = re.compile(r"(?s)\\?(.)-\\?(.)|\\?(.)")
 
 
 class Rules:
@@ -99,10 +86,10 @@ def _expression(pattern: str) -> str | None:
         elif match["plain"] == "/":
             sections[-1].append([[]])
         elif match["plain"] == "[":
-            if (parsed := _class(text, position)) is None:
+            if (bracketed := _CLASS.match(text, match.start())) is None:
                 return None
-            expression, position = parsed
-            sections[-1][-1][-1].append(expression)
+            sections[-1][-1][-1].append(_class(*bracketed.groups()))
+            position = bracketed.end()
         else:
             sections[-1][-1][-1].append(
                 "[^/]" if match["plain"] == "?" else re.escape(match["escaped"] or match["plain"])
@@ -121,21 +108,9 @@ def _between_slashes(texts: list[list[str]]) -> str:
     return first + "".join(f"(?>[^/]*?{text})" for text in middle) + last
 
 
-def _class(text: str, position: int) -> tuple[str, int] | None:
-    """Translate a class after its `[`; return it and its end, or None if the class is unclosed or unknown."""
-    is_negated = text[position : position + 1] in ("!", "^")
-    position += is_negated
-    ranges, begin = "", position
-    while position == begin or text[position : position + 1] != "]":
-        if (member := _MEMBER.match(text, position)) is None:
-            return None
-        name, first, last = member[1], member[2] or member[3], member[4] or member[5]
-        if name is None:
-            ranges += re.escape(first)  # `[z-a]` matches z
-            ranges += f"-{re.escape(last)}" if last and first <= last else ""
-        elif name in _NAMED:
-            ranges += _NAMED[name]
-        else:
-            return None
-        position = member.end()
-    return (f"[^/{ranges}]" if is_negated else f"(?!/)[{ranges}]"), position + 1
+def _class(negation: str, members: str) -> str:
+    ranges = ""
+    for first, last, single in _MEMBER.findall(members):
+        ranges += re.escape(first or single)  # `[z-a]` matches z
+        ranges += f"-{re.escape(last)}" if last and first <= last else ""
+    return f"[^/{ranges}]" if negation else f"(?!/)[{ranges}]"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from scrubjay.models.records import Turn
-from scrubjay.records.outlines import points_of
+from scrubjay.records.session_summaries import points_of
 
 AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
