@@ -37,20 +37,16 @@ def fields_read(content: FileText) -> dict[str, Any]:
 
 
 async def plan_add(
-    store: Store,
-    envelope: Envelope,
-    now: datetime,
-    *,
-    lookup: tuple[Document | None, str] | None = None,
+    store: Store, envelope: Envelope, now: datetime, *, lookup: tuple[Document | None, str] | None = None
 ) -> Plan[DocumentAdded]:
     """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing."""
     request = parse(DocumentText, envelope.args)
     existing, document_id = lookup or await find_document(store, request, envelope)
     if existing is not None:
         request = _with_earlier_fields(request, existing)
-    if existing is not None and _is_unchanged(existing, request):
-        document = existing.model_copy(update=_file_fields(request, existing))
-        return Plan(_answer(document, envelope), [] if document == existing else [Change(document)])
+        if _is_unchanged(existing, request):
+            document = existing.model_copy(update=_file_fields(request, existing))
+            return Plan(_answer(document, envelope), [] if document == existing else [Change(document)])
     # In a thread, because 10 MB take six seconds, which would block other requests.
     document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, existing, now)
     fact_changes = await plan_facts(store, document, envelope.at, request.group, new=existing is None)
@@ -127,12 +123,8 @@ def _file_fields(request: DocumentText, existing: Document | None) -> dict[str, 
     file = request.file
     if file is None:
         return {}
-    is_added_by_path = (
-        existing is not None
-        and existing.forgotten_at is None
-        and existing.file_size is not None
-        and existing.folder is None
-    )
+    earlier = existing if existing and existing.forgotten_at is None else None
+    is_added_by_path = earlier is not None and earlier.file_size is not None and earlier.folder is None
     return {
         "file_size": file.size,
         "file_mtime": file.mtime,
@@ -177,7 +169,10 @@ async def find_document(
     path = request.path if request.custom_id is None else None
     if path is not None and (current := await _find_at(store, envelope.scope, path)) is not None:
         return current, current.id
-    key = _identity(request)
+    content_key = "content", content_hash(request.content or "")
+    key = ("custom", request.custom_id) if request.custom_id else content_key
+    if path:
+        key = "path", path
     document_id = derived_id("doc", envelope.scope, *key)
     existing = await stored_document(store, document_id)
     if path is not None and existing is not None and existing.path != path:  # the existing document has moved
@@ -205,10 +200,3 @@ async def _find_at(store: Store, scope: str, path: str) -> Document | None:
 def id_of_path(scope: str, path: str, *more: str) -> str:
     """Return the id of the first document at a path; `more` makes the id of a later document there."""
     return derived_id("doc", scope, "path", path, *more)
-
-
-def _identity(request: DocumentText) -> tuple[str, str]:
-    """Return the kind and value of what identifies a document: its custom_id, its path, or its text."""
-    if request.custom_id:
-        return "custom", request.custom_id
-    return ("path", request.path) if request.path else ("content", content_hash(request.content or ""))

@@ -140,6 +140,10 @@ def line_of(record: AnyRecord) -> bytes:
     return _line(values_of(record))
 
 
+def _line(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
+
+
 def read_header(file: BinaryIO) -> Header:
     """Read the header of an export. Raises InputError if the file is not an export, or of a newer format."""
     try:
@@ -194,17 +198,11 @@ def _record(line: bytes, line_number: int) -> AnyRecord:
         raise InputError(f"Line {line_number:,} is not a valid record: {error}") from error
 
 
-def _line(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
-
-
 def values_of(record: AnyRecord) -> dict[str, Any]:
     """Return a record as the object of its line: `kind`, then every field that has a value."""
     kind = next(name for name, model in KINDS.items() if isinstance(record, model))
-    return {
-        "kind": kind,
-        **{name: value for name, value in record.model_dump(mode="json").items() if value is not None},
-    }
+    values = {name: value for name, value in record.model_dump(mode="json").items() if value is not None}
+    return {"kind": kind, **values}
 
 
 def record_of(values: Mapping[str, Any]) -> AnyRecord:
@@ -223,21 +221,16 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
         raise InputError(f"id = {record.id!r}: the id of a {kind} begins with {_PREFIXES[kind]}.")
     for name, value in record:
         if isinstance(value, datetime):
-            _check_instant(name, value)
+            try:
+                parse_instant(value)
+            except ValueError as error:
+                raise InputError(f"{name} = {value.isoformat()!r}: {error}.") from None
+            if value.tzinfo is None:
+                raise InputError(f"{name} = {value.isoformat()!r}: must have a time zone, such as Z.")
         texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
         if any("\x00" in text for text in texts):
             raise InputError(f"{name} contains a NUL character; remove it.")
     return record
-
-
-def _check_instant(name: str, value: datetime) -> None:
-    if value.tzinfo is None:
-        example = "such as 2026-03-01T14:30:00Z"
-        raise InputError(f"{name} = {value.isoformat()!r}: must have a time zone, {example}.")
-    try:
-        parse_instant(value)
-    except ValueError as error:
-        raise InputError(f"{name} = {value.isoformat()!r}: {error}.") from None
 
 
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
@@ -267,22 +260,15 @@ async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Im
     # In a thread, because cutting large documents takes seconds, which would block other requests.
     records = [_with_own_hash(record) for record in added.values()]
     changes = await asyncio.to_thread(lambda: [record_change(each, is_known=False) for each in records])
-    changes += replaced.values()
-    answer = Imported(
-        added=len(added),
-        same=same,
-        different=len(differing),
-        differing=tuple(differing),
-        redacted=request.redacted,
-    )
-    return Plan(answer, changes)
+    counts = {"added": len(added), "same": same, "different": len(differing), "redacted": request.redacted}
+    return Plan(Imported(**counts, differing=tuple(differing)), [*changes, *replaced.values()])
 
 
 def _replacement(stored: AnyRecord | None, imported: AnyRecord) -> Change | None:
     """Return the change that marks a stored version as replaced, if the export differs only in that."""
-    if not (isinstance(stored, Memory) and isinstance(imported, Memory)):
+    if not (isinstance(stored, Memory) and stored.is_latest):
         return None
-    if not stored.is_latest or not imported.replaced_at:
+    if not (isinstance(imported, Memory) and imported.replaced_at):
         return None
     is_same_fact = _differences(stored, imported) <= {"is_latest", "replaced_at", "updated_at"}
     return versions.replace(stored, imported.replaced_at) if is_same_fact else None
@@ -305,9 +291,8 @@ def import_envelope(records: Iterable[AnyRecord], *, scope: str, source: str, at
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
     """Return a record without secrets, which a hand-made export may have, and their number."""
-    values, count = redact_fields(
-        {name: value for name, value in record if isinstance(value, str | dict | tuple)}
-    )
+    texts = {name: value for name, value in record if isinstance(value, str | dict | tuple)}
+    values, count = redact_fields(texts)
     if not count:
         return record, 0
     if not isinstance(record, Turn):

@@ -34,7 +34,9 @@ async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable
     for prefix in kinds:
         beginnings = [partial_id] if kind == prefix else [partial_id, f"{prefix}_{partial_id}"]
         if len(rest if kind == prefix else partial_id) >= LEAST and not f"{prefix}_".startswith(partial_id):
-            matches += await _find_by_beginning(store, _KINDS[prefix], beginnings, scopes)
+            where = conditions.either(*(conditions.starts_with("id", each) for each in beginnings))
+            is_match = _id_begins_with(*beginnings)
+            matches += await _select(store, _KINDS[prefix], scopes, where, [], is_match)
     if not matches and "turn" in kinds:
         matches += await _turns_by_number(store, partial_id, scopes)
     if not matches or any(record.id == partial_id for record in matches):
@@ -63,34 +65,21 @@ async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
     """
     if len(partial_id) < LEAST:
         return partial_id
-    sessions: dict[str, tuple[datetime, str, str]] = {}
     where = conditions.starts_with("session_id", partial_id)
 
     def is_match(row: Turn | Memory) -> bool:
-        return _has_session_beginning(row, partial_id)
+        return (row.session_id or "").startswith(partial_id)
 
     turns = await _select(store, Turn, scopes, where, ["session_id"], is_match)
     facts = await _select(store, Memory, scopes, where, ["session_id"], is_match)
     records: list[Turn | Memory] = [*turns, *facts]
-    for record in records:
-        candidate = (_date(record), record.session_id or "", record.scope)
-        sessions[candidate[1]] = max(candidate, sessions.get(candidate[1], candidate))
+    candidates = sorted((_date(record), record.session_id or "", record.scope) for record in records)
+    sessions = {candidate[1]: candidate for candidate in candidates}  # the last record of each
     if not sessions or partial_id in sessions:
         return partial_id
     if len(sessions) > 1:
         raise _ambiguous(partial_id, sessions.values())
     return next(iter(sessions))
-
-
-def _has_session_beginning(record: Turn | Memory, beginning: str) -> bool:
-    return (record.session_id or "").startswith(beginning)
-
-
-async def _find_by_beginning(
-    store: Store, kind: type[T], beginnings: Collection[str], scopes: Scopes
-) -> list[T]:
-    where = conditions.either(*(conditions.starts_with("id", each) for each in beginnings))
-    return await _select(store, kind, scopes, where, [], lambda row: row.id.startswith(tuple(beginnings)))
 
 
 async def _turns_by_number(store: Store, partial_id: str, scopes: Scopes) -> list[Turn]:
@@ -103,7 +92,7 @@ async def _turns_by_number(store: Store, partial_id: str, scopes: Scopes) -> lis
     where = conditions.both(condition("session_id", session), conditions.equal("turn", turn))
 
     def is_match(row: Turn) -> bool:
-        is_in_session = row.session_id == session if is_exact else _has_session_beginning(row, session)
+        is_in_session = row.session_id == session if is_exact else row.session_id.startswith(session)
         return row.turn == turn and is_in_session
 
     rows = await _select(store, Turn, scopes, where, ["session_id", "turn"], is_match)
@@ -126,6 +115,10 @@ async def _select(
         return is_match(row) and (scopes is None or row.scope in scopes)
 
     return await store.select_newest(kind, in_scopes, is_match_in_scopes, columns=columns)
+
+
+def _id_begins_with(*beginnings: str) -> Callable[[AnyRecord], bool]:
+    return lambda row: row.id.startswith(beginnings)
 
 
 def _date(record: AnyRecord) -> datetime:

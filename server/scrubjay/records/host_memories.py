@@ -72,25 +72,15 @@ class _Reconciler:
     """The stored facts, and the changes that the files make to them."""
 
     def __init__(self, facts: dict[str, Memory], at: datetime) -> None:
-        self._facts, self._at = dict(facts), at
-        self._stored = facts
+        self._stored, self._facts, self._at = facts, dict(facts), at
         self._by_text: dict[tuple[str, str], list[str]] = defaultdict(list)
         for fact in facts.values():
             self._by_text[fact.scope, fact.content_hash].append(fact.id)
 
     def changes(self) -> list[Change]:
         """Return the changes of all facts that differ from the stored ones."""
-        changes = []
-        for fact in self._facts.values():
-            if (stored := self._stored.get(fact.id)) is fact:
-                continue
-            is_hidden = fact.forgotten_at is not None or not fact.is_latest
-            is_stored = stored is not None
-            if is_stored and is_hidden:
-                changes.append(Change(fact, hidden=True))
-            else:
-                changes.append(record_change(fact, is_known=is_stored))
-        return changes
+        changed_facts = (fact for fact in self._facts.values() if self._stored.get(fact.id) is not fact)
+        return [record_change(fact, is_known=fact.id in self._stored) for fact in changed_facts]
 
     def update(self, file: KeptMemoryFile) -> MemoryFileKept:
         """Update the facts of a file to its notes."""
@@ -103,7 +93,12 @@ class _Reconciler:
             outcomes.append(self._recognise(file, equal_facts))
         missing = [self._facts[each] for each in sorted(file_facts - remaining)] if file.is_whole else []
         new_notes = [note for note, outcome in zip(file.entries, outcomes, strict=True) if outcome is None]
-        pairs = _pairs([fact for fact in missing if self._is_only_of(fact, file)], new_notes)
+        only_here = [
+            fact
+            for fact in missing
+            if fact.is_latest and fact.forgotten_at is None and files_of(fact) == (file.path,)
+        ]
+        pairs = _pairs(only_here, new_notes)
         added = iter([self._add(file, pairs.get(number), note) for number, note in enumerate(new_notes)])
         replaced = {fact.id for fact in pairs.values()}
         deleted = sum(self._remove(file, fact) for fact in missing if fact.id not in replaced)
@@ -118,22 +113,17 @@ class _Reconciler:
 
     def _recognise(self, file: KeptMemoryFile, facts: Sequence[Memory]) -> NoteOutcome | None:
         """Add a file to the facts that equal its note; return None if the note needs a new fact."""
-        if not facts or all(_is_outdated(fact) and file.path not in files_of(fact) for fact in facts):
+        lacking = [fact for fact in facts if is_of_host(fact) and file.path not in files_of(fact)]
+        latest = [fact for fact in lacking if fact.is_latest]
+        if len(lacking) == len(facts) and not latest:  # only older versions say the same
             return None
-        for fact in facts:
-            if is_of_host(fact) and fact.is_latest and file.path not in files_of(fact):
-                values = {"metadata": _with_files(fact, *files_of(fact), file.path), "updated_at": self._at}
-                is_restored = (fact.forget_reason or "").startswith(DELETED)
-                if is_restored:
-                    values |= NOT_FORGOTTEN
-                self._put(fact.model_copy(update=values))
-                if is_restored:
-                    return "restored"
+        for fact in latest:
+            values = {"metadata": _with_files(fact, *files_of(fact), file.path), "updated_at": self._at}
+            is_restored = (fact.forget_reason or "").startswith(DELETED)
+            self._put(fact.model_copy(update=values | (NOT_FORGOTTEN if is_restored else {})))
+            if is_restored:
+                return "restored"
         return "known"
-
-    def _is_only_of(self, fact: Memory, file: KeptMemoryFile) -> bool:
-        """Return True if a fact is visible and in no other file."""
-        return fact.is_latest and fact.forgotten_at is None and files_of(fact) == (file.path,)
 
     def _add(self, file: KeptMemoryFile, older: Memory | None, note: KeptNote) -> NoteOutcome:
         """Add a new note as a fact, or as a new version of an older fact."""
@@ -185,11 +175,6 @@ class _Reconciler:
         if fact.id not in self._facts:
             self._by_text[fact.scope, fact.content_hash].append(fact.id)
         self._facts[fact.id] = fact
-
-
-def _is_outdated(fact: Memory) -> bool:
-    """Return True if a host's fact has a newer version."""
-    return is_of_host(fact) and not fact.is_latest
 
 
 def _with_files(fact: Memory, *paths: str) -> dict[str, Any]:

@@ -155,9 +155,7 @@ def label_words(tags: Iterable[str], partition_id: str) -> str:
 
 def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
     """Cut the text of a document by its structure; the metadata may name the language of a source file."""
-    language = None
-    if kind == "text":
-        language = markup_of(path or "")
+    language = markup_of(path or "") if kind == "text" else None
     if kind in ("code", "json"):
         language = kind_of(path or "").language or str(metadata.get("language") or "text")
     return chunks(content, kind, language)
@@ -166,9 +164,9 @@ def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[st
 def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Passage, ...]:
     """Make passages of chunks, which are searched with the title, their headings and their table's header."""
     counts: Counter[tuple[str, str]] = Counter()
-    # People search for the last parts of a path.
-    place = "/".join((document.place or "").replace("\\", "/").split("/")[-3:])
-    names = _other_names(document)
+    path = (document.place or "").replace("\\", "/")
+    place = "/".join(path.split("/")[-3:])  # people search for the last parts of a path
+    names = _other_names(document, path)
     title = title_above(document)  # computed once, because it reads a whole line of the text
     values = " ".join(value for value in document.metadata.values() if isinstance(value, str))[:_MOST_VALUES]
     passages = []
@@ -198,9 +196,9 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
     return tuple(passages)
 
 
-def _other_names(document: Document) -> str:
+def _other_names(document: Document, path: str) -> str:
     """Return a document's file name and aliases that its title lacks, because people search for them."""
-    name = os.path.splitext(os.path.basename((document.place or "").replace("\\", "/")))[0]
+    name = os.path.splitext(os.path.basename(path))[0]
     aliases = str(document.metadata.get("aliases") or "").split(", ")
     title = (document.title or "").casefold()
     others = (each for each in (name, *aliases) if each and each.casefold() not in title)

@@ -91,11 +91,8 @@ def _is_repetition(turn: Turn, request: RecordTurn) -> bool:
 
 def turn_id(envelope: Envelope, request: RecordTurn) -> str:
     """Return the id of the turn that a request records."""
-    key = ("envelope", envelope.id)
-    if request.prompt_id is not None:
-        key = ("prompt", request.prompt_id)
-    elif request.turn is not None:
-        key = ("turn", str(request.turn))
+    turn = ("envelope", envelope.id) if request.turn is None else ("turn", str(request.turn))
+    key = turn if request.prompt_id is None else ("prompt", request.prompt_id)
     return derived_id("turn", envelope.scope, request.session_id, *key)
 
 
