@@ -57,13 +57,10 @@ class Staged:
         """Add a change, merged with an earlier one of the same record."""
         self.fresh = self.fresh and fresh and change.passages is not None and not change.rewritten
         if earlier := self.changes.get(change.record.id):
-            if change.passages is not None:  # new passages carry their own `hidden`
-                change = replace(change, rewritten=earlier.rewritten or change.rewritten)
-            elif earlier.passages is not None:
-                change = replace(earlier, record=change.record, hidden=earlier.hidden or change.hidden)
-            else:
-                rewritten, hidden = earlier.rewritten or change.rewritten, earlier.hidden or change.hidden
-                change = replace(change, rewritten=rewritten, hidden=hidden)
+            change = replace(change, rewritten=earlier.rewritten or change.rewritten)
+            if change.passages is None:  # new passages carry their own `hidden`
+                is_hidden = earlier.hidden or change.hidden
+                change = replace(change, passages=earlier.passages, hidden=is_hidden)
         self.changes[change.record.id] = change
 
     def record(self, record_id: str) -> AnyRecord | None:

@@ -19,7 +19,7 @@ from threading import RLock
 from typing import NamedTuple
 from uuid import uuid4
 
-from scrubjay.home.files import read_regular, write_whole
+from scrubjay.home.files import read_regular, sync_folder, write_whole
 from scrubjay.store.manifest import is_whole, newest_manifest, read_manifest
 
 log = logging.getLogger("scrubjay.store")
@@ -95,11 +95,7 @@ class Inventory:
             new = sorted(name for name in names - self.files.keys() if _is_final(name))
             for name in (*new, *{os.path.dirname(name) for name in new}):
                 with suppress(FileNotFoundError):  # compaction and clean-up remove replaced files
-                    descriptor = os.open(os.path.join(self.root, name), os.O_RDONLY)
-                    try:
-                        os.fsync(descriptor)
-                    finally:
-                        os.close(descriptor)
+                    sync_folder(os.path.join(self.root, name))  # which syncs a file as well
             self._record(names, new, rows)
         return len(new)
 
@@ -108,11 +104,8 @@ class Inventory:
             with suppress(FileNotFoundError):
                 self.files[name] = _read(os.path.join(self.root, name))
         lacking = self.lacking(rows)
-        changed = {
-            name: count
-            for name, count in rows.items()
-            if self.rows.get(name) != count and name not in lacking
-        }
+        unknown = (name for name, count in rows.items() if self.rows.get(name) != count)
+        changed = {name: rows[name] for name in unknown if name not in lacking}
         if not (new or changed):
             return
         self.rows.update(changed)
@@ -121,11 +114,9 @@ class Inventory:
                 if (newest := self._newest_recorded(name)) is not None:
                     with suppress(FileNotFoundError):
                         shutil.copyfile(os.path.join(self.root, newest), self._copy_of(name))
-            if not self.files.keys() <= names:
-                used = self._used()  # a missing file that is in use stays listed
-                self.files = {
-                    name: written for name, written in self.files.items() if name in names or name in used
-                }
+            if removed := self.files.keys() - names:
+                for name in removed - self._used():  # a missing file that is in use stays listed
+                    del self.files[name]
             elif os.path.isfile(self._path):
                 lines = _lines({name: self.files[name] for name in new if name in self.files}, changed, {})
                 with open(self._path, "a", encoding="utf-8") as file:
@@ -145,11 +136,9 @@ class Inventory:
 
     def forget(self, *tables: str) -> None:
         """Forget the checksums of dropped tables."""
-        dropped = tuple(f"{name}.lance/" for name in tables)
         with self._lock:
-            self.files = {
-                name: written for name, written in self.files.items() if not name.startswith(dropped)
-            }
+            for name in [name for name in self.files if name.partition(".lance/")[0] in tables]:
+                del self.files[name]
             self._write()
 
     def accept(self) -> None:

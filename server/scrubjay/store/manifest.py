@@ -47,13 +47,9 @@ def newest_manifest(folder: str) -> str | None:
         names = os.listdir(os.path.join(folder, "_versions"))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    manifests = [name for name in names if name.endswith(".manifest")]
-    if not manifests:
-        return None
-    # V2 names count down from 2^64, so the smallest name is the newest version.
-    is_v2 = all(len(name) > 20 for name in manifests)
-    newest = min(manifests) if is_v2 else max(manifests, key=lambda name: int(name.split(".")[0]))
-    return os.path.join(folder, "_versions", newest)
+    # Names count down from 2^64, so the smallest is the newest version.
+    newest = min((name for name in names if name.endswith(".manifest")), default=None)
+    return newest and os.path.join(folder, "_versions", newest)
 
 
 def is_whole(path: str) -> bool:

@@ -25,6 +25,7 @@ from scrubjay.store.tables import rebuild_index
 log = logging.getLogger("scrubjay.store")
 
 _RECORDS = tuple(sorted(TABLE_OF.values()))
+_ROWS = 100  # rows that are read at once, to find out which cannot be read
 _EMPTY_BITMAP = (12_346).to_bytes(4, "little") + bytes(4)  # a roaring bitmap without containers
 
 
@@ -54,7 +55,7 @@ async def examine(store: Store, *, deep: bool) -> None:
         for name in _RECORDS:
             damaged = [path for path in _of_table(name, damaged_files) if _index_of(path) is None]
             sentences += [f"Records are damaged: {path} is missing or was altered." for path in damaged]
-            if deep and not damaged and not await _is_readable(store.tables.of(name)):
+            if deep and not damaged and not await _is_readable(store.tables.of(name).query()):
                 sentences.append(f"Records are damaged: some of table {name} cannot be read.")
             try:
                 await _mend_indexes(store, store.tables.of(name), _of_table(name, damaged_files))
@@ -135,9 +136,9 @@ async def _delete_replaced(table: AsyncTable) -> None:
         await table.delete(conditions.one_of("_rowid", replaced))
 
 
-async def _is_readable(table: AsyncTable) -> bool:
+async def _is_readable(query: Any) -> bool:
     try:
-        async for _ in read_batches(table.query()):
+        async for _ in read_batches(query):
             pass
     except (RuntimeError, ValueError):
         return False
@@ -146,18 +147,15 @@ async def _is_readable(table: AsyncTable) -> bool:
 
 async def _unreadable(table: AsyncTable) -> list[int]:
     """Return the numbers of the fragments of a table that have an unreadable row."""
-    if await _is_readable(table):
+    if await _is_readable(table.query()):
         return []
     row_ids = (await read_table(table.query().select([]).with_row_id()))["_rowid"].to_pylist()
-    unreadable = []
-    for fragment, group in groupby(sorted(row_ids), lambda row_id: row_id >> 32):
-        rows_of_fragment = list(group)
-        try:
-            for start in range(0, len(rows_of_fragment), 100):
-                await read_table(table.take_row_ids(rows_of_fragment[start : start + 100]))
-        except (RuntimeError, ValueError):
-            unreadable.append(fragment)
-    return unreadable
+    unreadable: dict[int, None] = {}
+    for start in range(0, len(row_ids), _ROWS):
+        for fragment, group in groupby(row_ids[start : start + _ROWS], lambda row_id: row_id >> 32):
+            if fragment not in unreadable and not await _is_readable(table.take_row_ids(list(group))):
+                unreadable[fragment] = None
+    return list(unreadable)
 
 
 async def count_lacking(store: Store, cut: Callable[[AnyRecord], Iterable[Passage]]) -> int:
@@ -187,7 +185,7 @@ async def _mend_passages(
         if None not in map(_index_of, table_files) and note.passages not in lacking:
             try:
                 await _mend_indexes(store, table, table_files)
-                if not deep or await _is_readable(table):
+                if not deep or await _is_readable(table.query()):
                     continue
             except (RuntimeError, ValueError) as error:
                 log.error("an index cannot be rebuilt: %s", error)

@@ -97,13 +97,11 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
                 await store.resume_generation()
             shared.leads = True
             return store
-        text = await shared.notes.read(INDEX)
-        if text is not None:
+        if (text := await shared.notes.read(INDEX)) is not None:
             note = parse_note(text, path)
             try:
-                return Store(
-                    path, note, await open_tables(path, note.passages, note.dim, change=False), shared
-                )
+                tables = await open_tables(path, note.passages, note.dim, change=False)
+                return Store(path, note, tables, shared)
             except StoreError:  # a table is missing and about to be created
                 if time.monotonic() > deadline:
                     raise

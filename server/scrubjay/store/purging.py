@@ -10,7 +10,7 @@ null has the bytes of the value behind it. Rows with such nulls are therefore wr
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from lancedb import AsyncTable
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
+from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import not_written
 from scrubjay.store.schema import VECTOR, arrow_schema, read_batches, read_table, to_table
 from scrubjay.store.store import Store
@@ -55,17 +56,14 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
     turns = [blank_turn(turn, now) for turn in await store.select(Turn, conditions.one_of("id", ids))]
-    for table, column in (
-        *((table, "record_id") for table in store.tables.indexes),
-        (store.tables.memories, "id"),
-        (store.tables.documents, "id"),
-    ):
-        where = conditions.one_of(column, ids)
+    names = store.tables.names
+    for name in names[:0:-1]:  # passages first, and not the turns
+        table = store.tables.of(name)
+        where = conditions.one_of("id" if name in TABLE_OF.values() else "record_id", ids)
         if await table.count_rows(where):  # a delete of no rows would still store the ids in a version
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
-    names = store.tables.names
     for name in names:
         await _rewrite(store.tables.of(name), at_once=store.shared is None)
     if store.shared is not None:
@@ -78,21 +76,10 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 def blank_turn(turn: Turn, now: datetime) -> Turn:
     """Return a turn without its texts; it keeps its place, and its key, so that no transcript restores it."""
-    no_texts: dict[str, Any] = dict.fromkeys(
-        ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
-    )
-    no_lists: dict[str, Sequence[str]] = dict.fromkeys(("tags", "tools", "files"), ())
-    forgotten_at = turn.forgotten_at or now
-    return turn.model_copy(
-        update={
-            **no_texts,
-            **no_lists,
-            "metadata": {},
-            "forgotten_at": forgotten_at,
-            "purged_at": now,
-            "updated_at": now,
-        }
-    )
+    values: dict[str, Any] = dict.fromkeys("user assistant role text summary host forget_reason".split())
+    values |= dict.fromkeys(("tags", "tools", "files"), ())
+    values |= {"forgotten_at": turn.forgotten_at or now, "purged_at": now, "updated_at": now}
+    return turn.model_copy(update={**values, "metadata": {}})
 
 
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:

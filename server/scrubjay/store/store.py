@@ -165,11 +165,8 @@ class Store(Connection):
             ids = [passage.id for passage in passages]
             embeddings = await stored_embeddings(table, ids) if rewritten else {}
             # A reindex may have begun since the vectors were computed.
-            embeddings |= {
-                passage_id: embedding
-                for passage_id, embedding in staged.embeddings.items()
-                if embedding.space_id == note.space_id
-            }
+            new = staged.embeddings.items()
+            embeddings |= {each: embedding for each, embedding in new if embedding.space_id == note.space_id}
             await put(table, passage_rows(passages, note.dim, embeddings))
             self.vectorless_writes += not embeddings.keys() >= set(ids)
         for since, ids in staged.hidden().items():
@@ -250,18 +247,18 @@ class Store(Connection):
         self,
         kind: type[T],
         where: Where,
-        matches: Callable[[T], bool],
+        is_match: Callable[[T], bool],
         *,
         columns: Sequence[str] | None = None,
     ) -> list[T]:
         """Return matching records in their latest version, staged or committed.
 
-        `matches` tests on a record what `where` tests on a row, and it uses no other columns than `columns`.
+        `is_match` tests on a record what `where` tests on a row, and it uses only `columns`.
         """
         staged = self.staged(kind)  # read before the disk, because a commit in between could hide one
         rows = {row.id: row for row in await self.select(kind, where, columns=columns)}
         rows.update((row.id, row) for row in staged)
-        return [row for row in rows.values() if matches(row)]
+        return [row for row in rows.values() if is_match(row)]
 
     async def latest(
         self,
@@ -309,12 +306,9 @@ class Store(Connection):
         """
         counts = {}
         for name, table in self.tables.by_name(self.note.passages).items():
-            version = await table.version()
-            before = earlier.get(name)
-            if before is not None and before.version == version:
-                counts[name] = before
-                continue
-            rows = Rows(await table.count_rows(), version)
+            version, rows = await table.version(), earlier.get(name)
+            if rows is None or rows.version != version:
+                rows = Rows(await table.count_rows(), version)
             if await table.version() == version:
                 counts[name] = rows
         return counts
@@ -348,9 +342,8 @@ class Store(Connection):
         unembedded = {record_id for record_id in ids if staged_records.get(record_id)}
         if committed := ids - staged_records.keys():
             where = conditions.both(conditions.one_of("record_id", committed), conditions.NO_VECTOR)
-            unembedded.update(
-                row.record_id for row in await self.passages.select(where, columns=["record_id"])
-            )
+            passages = await self.passages.select(where, columns=["record_id"])
+            unembedded.update(row.record_id for row in passages)
         return unembedded
 
     async def set_vectors(
@@ -364,10 +357,7 @@ class Store(Connection):
         Return True if committed rows had to be rewritten; staged passages get theirs with the commit.
         """
         codes = codes or {}
-        embeddings = {
-            passage_id: Embedding(vector, codes.get(passage_id), space_id)
-            for passage_id, vector in vectors.items()
-        }
+        embeddings = {each: Embedding(vectors[each], codes.get(each), space_id) for each in vectors}
         if committed := self._staged.embed(embeddings):
             async with self.lock:
                 if committed := self._staged.embed(committed):  # a failed commit stages its passages again

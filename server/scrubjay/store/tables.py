@@ -186,10 +186,14 @@ class Tables:
 
 async def lacks_columns(path: str, passages: str) -> bool:
     """Return True if an older Scrubjay wrote these passages, so that they lack a column."""
-    with suppress(RuntimeError):  # damage, which `open_tables` reports
-        if (table := await open_if_exists(await connect(path), passages)) is not None:
-            return not set(Passage.model_fields) <= set((await table.schema()).names)
-    return False
+    table = await _open_undamaged(path, passages)
+    return table is not None and not set(Passage.model_fields) <= set((await table.schema()).names)
+
+
+async def _open_undamaged(path: str, name: str) -> AsyncTable | None:
+    with suppress(RuntimeError):  # `open_tables` reports damage
+        return await open_if_exists(await connect(path), name)
+    return None
 
 
 async def open_tables(
@@ -212,28 +216,23 @@ async def open_tables(
     lock = lock or WriteLock()
     schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
     schemas[passages] = arrow_schema(Passage, dim=dim)
-
-    async def open_all(cache: int) -> Tables:
-        database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
-        opened, next_passages = [], None
-        for name, schema in schemas.items():
-            table = await _open(database, path, name, schema, change=change)
-            opened.append(table if is_shared(path) else OwnTable(table, lock))
-        if building is not None:
-            next_passages = await _open(database, path, building[0], arrow_schema(Passage, dim=building[1]))
-        turns, memories, documents, open_passages = opened
-        return Tables(turns, memories, documents, open_passages, next_passages, lock)
-
-    tables = await open_all(_INDEX_CACHE)
-    cache = _index_cache(path, dim, await tables.passages.count_rows())
-    # Open them again for a larger cache, because the caches of a session cannot grow.
-    return await open_all(cache) if cache > _INDEX_CACHE else tables
+    before = await _open_undamaged(path, passages)
+    cache = _index_cache(path, dim, await before.count_rows() if before else 0)
+    database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
+    opened, next_passages = [], None
+    for name, schema in schemas.items():
+        table = await _open(database, path, name, schema, change=change)
+        opened.append(table if is_shared(path) else OwnTable(table, lock))
+    if building is not None:
+        next_passages = await _open(database, path, building[0], arrow_schema(Passage, dim=building[1]))
+    turns, memories, documents, open_passages = opened
+    return Tables(turns, memories, documents, open_passages, next_passages, lock)
 
 
 def _index_cache(path: str, dim: int, rows: int) -> int:
     """Return the size of the cache for the indexes of this many passages (`rows`), in bytes."""
     vector_bytes = dim if rows > FEW_VECTORS or is_shared(path) else 0
-    return min(rows * (vector_bytes + _CACHED_FOR_INDEXES), _MAX_INDEX_CACHE)
+    return max(_INDEX_CACHE, min(rows * (vector_bytes + _CACHED_FOR_INDEXES), _MAX_INDEX_CACHE))
 
 
 async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:

@@ -57,23 +57,16 @@ class TieCache:
         unchanged = shared_beginning(self._row_ids, row_ids)
         if unchanged < len(self._row_ids):
             remaining = self._places < unchanged
-            self._words, self._places, self._counts = (
-                self._words[remaining],
-                self._places[remaining],
-                self._counts[:unchanged],
-            )
+            self._words, self._places = self._words[remaining], self._places[remaining]
+            self._counts = self._counts[:unchanged]
         added = [words or "" for words in tied.slice(unchanged).to_pylist()]
         counts = np.fromiter((words.count(" ") + bool(words) for words in added), np.uint16, len(added))
         words = _tie_numbers(" ".join(added))
         order = np.argsort(words, kind="stable")
         places = np.repeat(np.arange(unchanged, len(row_ids), dtype=np.uint32), counts)[order]
-        insert_at = np.searchsorted(
-            self._words, words[order], "right"
-        )  # after the same words of earlier rows
-        self._words, self._places = (
-            np.insert(self._words, insert_at, words[order]),
-            np.insert(self._places, insert_at, places),
-        )
+        insert_at = np.searchsorted(self._words, words[order], "right")  # after those of earlier rows
+        self._words = np.insert(self._words, insert_at, words[order])
+        self._places = np.insert(self._places, insert_at, places)
         self._counts, self._row_ids = np.concatenate([self._counts, counts]), row_ids
         self._tied_rows = int(np.count_nonzero(self._counts))
         self._average = len(self._words) / max(self._tied_rows, 1)

@@ -64,15 +64,13 @@ async def put_counts(table: AsyncTable, counts: Mapping[str, AccessCount]) -> No
     rows = await read_table(table.query().where(conditions.one_of("id", counts)))
     if not len(rows):
         return
-    added = [counts[record_id] for record_id in rows["id"].to_pylist()]
-    times, last_times = rows["access_count"].to_pylist(), rows["last_accessed_at"].to_pylist()
-    columns = {
-        "access_count": [(old or 0) + new.times for old, new in zip(times, added, strict=True)],
-        "last_accessed_at": [
-            max(old or 0, micros(new.last)) for old, new in zip(last_times, added, strict=True)
-        ],
-    }
-    await _replace_columns(table, rows, columns)
+    stored = rows.select(["id", "access_count", "last_accessed_at"]).to_pylist()
+    added = [counts[row["id"]] for row in stored]
+    times = [(row["access_count"] or 0) + new.times for row, new in zip(stored, added, strict=True)]
+    last = [
+        max(row["last_accessed_at"] or 0, micros(new.last)) for row, new in zip(stored, added, strict=True)
+    ]
+    await _replace_columns(table, rows, {"access_count": times, "last_accessed_at": last})
 
 
 async def _replace_columns(table: AsyncTable, rows: pa.Table, columns: Mapping[str, Sequence[Any]]) -> None:
