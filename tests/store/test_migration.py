@@ -33,7 +33,8 @@ async def test_a_home_with_an_older_schema_is_read_written_and_searched(
 ):
     first = await opened(home, clock)
     await turn(first, "one", user="Which port does the proxy listen on?", assistant="8080, as in proxy.toml.")
-    old = await fact(first, "The finch build uses Clang 19.")
+    old_text = "The finch build uses Clang 19."
+    old = await fact(first, old_text)
     await embedded(first)
     await first.close()
     database = await lancedb.connect_async(home.data, read_consistency_interval=timedelta(0))
@@ -44,22 +45,15 @@ async def test_a_home_with_an_older_schema_is_read_written_and_searched(
                 await table.drop_index(index.name)
         await table.drop_columns(columns)
     second = await opened(home, clock)
-    try:
-        assert texts(await search(second, "finch build", include_turns=False)) == [
-            "The finch build uses Clang 19."
-        ]
-        new = await fact(second, "The finch build uses Clang 20.", updates=old.id)
-        await turn(second, "one", user="And the wren?", assistant="7070.")
-        assert texts(await search(second, "finch build Clang", include_turns=False)) == [
-            "The finch build uses Clang 20."
-        ]
-        kept = await second.store.get(Memory, [old.id, new.id])
-        assert (kept[old.id].is_latest, kept[new.id].version) == (False, 2) and kept[
-            old.id
-        ].replaced_at is not None
-        assert await second.store.count(Turn) == 2
-    finally:
-        await second.close()
+    assert texts(await search(second, "finch build", include_turns=False)) == [old_text]
+    new = await fact(second, "The finch build uses Clang 20.", updates=old.id)
+    await turn(second, "one", user="And the wren?", assistant="7070.")
+    found = texts(await search(second, "finch build Clang", include_turns=False))
+    kept = await second.store.get(Memory, [old.id, new.id])
+    assert (found, kept[new.id].version) == (["The finch build uses Clang 20."], 2)
+    assert kept[old.id].replaced_at is not None and not kept[old.id].is_latest
+    assert await second.store.count(Turn) == 2
+    await second.close()
 
 
 async def test_columns_missing_in_an_older_home_are_filled_and_vectors_are_kept(
@@ -116,15 +110,13 @@ async def stored(core: Core) -> list[dict]:
 async def test_a_home_of_a_newer_version_is_refused_whatever_else_its_note_contains(home: Home):
     await open_store(home.data, dim=64)
     note = Path(FileNotes(home.data).path("index"))
-    note.write_text(
-        json.dumps(
-            json.loads(note.read_text()) | {"schema_version": 99, "of_the_future": True, "dim": "wide"}
-        )
-    )
-    before = {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()}
-    with pytest.raises(
-        StoreError,
-        match=r"newer Scrubjay \(schema 99, this one knows 1\)\. Upgrade Scrubjay; nothing was changed",
-    ):
+    newer = json.loads(note.read_text()) | {"schema_version": 99, "of_the_future": True, "dim": "wide"}
+    note.write_text(json.dumps(newer))
+    before = contents(home)
+    with pytest.raises(StoreError, match=r"newer Scrubjay \(schema 99, this one knows 1\)"):
         await open_store(home.data, dim=64)
-    assert {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()} == before
+    assert contents(home) == before
+
+
+def contents(home: Home) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()}

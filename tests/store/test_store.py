@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows_made import a_fact, a_passage, a_turn
 
 from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.errors import StoreError
@@ -32,35 +33,11 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import connect, open_tables
 
 
-def a_turn(now, id="turn_1", **values) -> Turn:
-    base = dict(
-        id=id, scope="s", partition_id="mem_episodic", source="test", created_at=now, updated_at=now, last_accessed_at=now,
-        session_id="a", turn=0, user="hello", started_at=now,
-    )  # fmt: skip
-    return Turn(**(base | values))
-
-
-def a_passage(now, id="p_1", record_id="turn_1", text="hello", **values) -> Passage:
-    base = dict(
-        id=id, src="turn", record_id=record_id, part=0, text=text, search_text=text, embed_text=text, scope="s",
-        partition_id="mem_episodic", dated_at=now,
-    )  # fmt: skip
-    return Passage(**(base | values))
-
-
 async def commit(store: Store, *changes: Change, fresh: bool = False) -> None:
     """Stage these changes and commit them."""
     for change in changes:
         store.stage(change, fresh=fresh)
     await store.flush()
-
-
-async def test_a_staged_record_is_read_before_it_is_committed(store: Store, now):
-    store.stage(Change(a_turn(now)))
-    assert (await store.get(Turn, ["turn_1"]))["turn_1"].user == "hello"
-    assert await store.count(Turn) == 0
-    await store.flush()
-    assert await store.count(Turn) == 1
 
 
 async def test_a_thousand_single_writes_are_committed_in_groups(store: Store, now):
@@ -71,12 +48,6 @@ async def test_a_thousand_single_writes_are_committed_in_groups(store: Store, no
     stats = await store.tables.turns.stats()
     assert await store.count(Turn) == 1000
     assert stats["fragment_stats"]["num_fragments"] <= 10
-
-
-async def test_writing_the_same_records_again_duplicates_nothing(store: Store, now):
-    for _ in range(2):
-        await commit(store, Change(a_turn(now), (a_passage(now),)))
-    assert (await store.count(Turn), await store.passages.count()) == (1, 1)
 
 
 async def test_a_rewritten_record_loses_removed_passages_and_keeps_the_vectors_of_the_others(
@@ -127,10 +98,8 @@ async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Sto
     before = await store.tables.passages.version()
     await store.flush()
     assert await store.tables.passages.version() == before + 1
-    assert {row.id: row.space_id for row in await store.passages.select("true")} == {
-        "p_1": "space",
-        "p_2": None,
-    }
+    rows = {row.id: row.space_id for row in await store.passages.select("true")}
+    assert rows == {"p_1": "space", "p_2": None}
 
 
 async def test_vectors_of_another_space_than_the_index_do_not_go_to_disk(store: Store, now):
@@ -205,10 +174,8 @@ async def test_a_generation_is_built_next_to_the_one_in_use_and_replaces_it(stor
     assert (await store.passages.count(), await store.passages.count_built(), store.note.dim) == (1, 0, 64)
     other = a_turn(now, "turn_other", session_id="other")
     await commit(store, Change(other, (a_passage(now, "p_other", record_id=other.id),)))
-    assert (await store.passages.count(), await store.passages.count_built()) == (
-        2,
-        1,
-    )  # a write goes into both
+    # A write goes into both.
+    assert (await store.passages.count(), await store.passages.count_built()) == (2, 1)
     await store.rescope(other.scope, "repo_moved__0123456789abcdef")
     await store.finish_generation()
     assert (await store.passages.count(), await store.count(Turn), store.note) == (1, 2, note)
@@ -230,11 +197,8 @@ async def test_the_unfinished_generation_of_a_killed_engine_is_resumed_and_other
     for name in ("passages_0", "passages_7"):
         await open_tables(home.data, name, 64)
     reopened = await open_store(home.data, dim=64)
-    assert (reopened.building, await reopened.passages.count(), await reopened.passages.count_built()) == (
-        note,
-        1,
-        0,
-    )
+    counts = await reopened.passages.count(), await reopened.passages.count_built()
+    assert (reopened.building, counts) == (note, (1, 0))
     assert tables_of_passages(home) == {"passages_1.lance", "passages_2.lance"}
     # A kill between the two notes that end it: the first one counts.
     await reopened.finish_generation()
@@ -310,26 +274,17 @@ async def test_empty_conditions_and_conditions_on_no_values_still_apply(store: S
 
 
 async def test_rows_and_records_agree_on_what_is_current(store: Store, now):
-    base = dict(
-        scope="s", partition_id="mem_x", source="test", created_at=now, updated_at=now, last_accessed_at=now
-    )
     states = list(itertools.product((None, now), (None, -1, 0, 1), (True, False)))
     records: list[Turn | Memory] = []
     for n, (forgotten_at, late, is_latest) in enumerate(states):
         expires_at = None if late is None else now + timedelta(microseconds=late)
         gone = dict(forgotten_at=forgotten_at, expires_at=expires_at)
         records.append(a_turn(now, id=f"turn_{n}", turn=n, **gone))
-        fact = dict(
-            id=f"mem_{n}", root_id=f"mem_{n}", content=f"c{n}", content_hash=f"h{n}", is_latest=is_latest
-        )
-        records.append(Memory(**fact, **base, **gone))
-    for record in records:
-        await commit(store, Change(record))
-    rows = [
-        row.id for kind in (Turn, Memory) for row in await store.select(kind, conditions.current(kind, now))
-    ]
-    assert sorted(rows) == sorted(record.id for record in records if is_current(record, now))
-    assert len(rows) == 4 + 2
+        records.append(a_fact(now, f"mem_{n}", is_latest=is_latest, **gone))
+    await commit(store, *map(Change, records))
+    turns, facts = [await store.select(kind, conditions.current(kind, now)) for kind in (Turn, Memory)]
+    assert {row.id for row in (*turns, *facts)} == {row.id for row in records if is_current(row, now)}
+    assert (len(turns), len(facts)) == (4, 2)
 
 
 def test_each_file_is_synced_once(tmp_path: Path):
@@ -375,11 +330,7 @@ async def test_moving_a_scope_moves_records_and_passages(store: Store, now):
 
 async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
     store.stage(Change(a_turn(now, started_at=now - timedelta(days=1))))
-    fact = Memory(
-        id="mem_1", scope="s", partition_id="mem_semantic", source="test", created_at=now, updated_at=now, last_accessed_at=now,
-        root_id="mem_1", content="x", content_hash="h",
-    )  # fmt: skip
-    await commit(store, Change(fact))
+    await commit(store, Change(a_fact(now)))
     assert [row.id for row in await store.latest(5, "s", now)] == ["mem_1", "turn_1"]
     assert await store.latest(5, "t", now) == []
 

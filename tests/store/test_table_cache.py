@@ -102,14 +102,6 @@ async def test_a_cached_search_equals_an_uncached_one(core: Core, acts: list[tup
         assert remembered == uncached, what
 
 
-async def test_a_known_fact_is_recognised_before_and_after_its_commit(core: Core):
-    for _ in range(2):
-        actions = [(await fact(core, text)).action for text in ("A new fact.", "a new fact.")]
-        assert actions[1] == "known"
-        await core.writer.settle()
-    assert actions[0] == "known"
-
-
 async def test_the_first_searches_after_a_start_do_not_read_all_codes_and_entities(core: Core):
     for word in WORDS:
         await fact(core, f"The {word} is kept in `src/{word}.py`.")
@@ -121,16 +113,6 @@ async def test_the_first_searches_after_a_start_do_not_read_all_codes_and_entiti
         assert tables.codes_and_ties._rows is None
     await search_memories(core.store, request, scope=SCOPE, now=NOW, embed=core.indexer.embed_query)
     assert tables.codes_and_ties._rows is not None
-
-
-async def test_a_compaction_between_the_first_searches_does_not_count_as_a_search(core: Core):
-    await turn(core, "s", user="one", assistant="two")
-    await core.writer.settle()
-    turns, whole = core.store.tables.turns, TableCache(10, first=2)
-    for _ in range(2):
-        assert await whole.current(turns) is None
-        await whole.warm(turns, whole)
-    assert len(await whole.current(turns) or ()) == 1
 
 
 async def test_a_table_that_is_too_long_is_not_cached(core: Core):
