@@ -45,10 +45,10 @@ def _package(main: str) -> dict[str, str]:
     }
 
 
-def word(body: str, before: str = "", **members: str) -> bytes:
+def word(body: str) -> bytes:
     """A document whose body is this markup."""
-    document = f"{before}<w:document {_W}><w:body>{body}</w:body></w:document>"
-    parts = {**_package("word/document.xml"), "word/document.xml": document, **members}
+    document = f"<w:document {_W}><w:body>{body}</w:body></w:document>"
+    parts = {**_package("word/document.xml"), "word/document.xml": document}
     return archive((name, text.encode()) for name, text in parts.items())
 
 
@@ -60,23 +60,20 @@ def nested(begin: str, inner: str, end: str, depth: int) -> str:
     return begin * depth + inner + end * depth
 
 
-def book(rows: str, sheets: int = 1, strings: str = "") -> bytes:
-    """A workbook whose sheets have these rows."""
-    ids = [f'<sheet name="s{n}" sheetId="{n}" r:id="r{n}"/>' for n in range(1, sheets + 1)]
-    rels = [
-        f'<Relationship Id="r{n}" Type="{_REL}/worksheet" Target="worksheets/sheet{n}.xml"/>'
-        for n in range(1, sheets + 1)
-    ]
-    if strings:
-        rels.append(f'<Relationship Id="rs" Type="{_REL}/sharedStrings" Target="sharedStrings.xml"/>')
+def book(rows: str, strings: str = "") -> bytes:
+    """A workbook with one sheet, which has these rows."""
+    relations = (
+        f'<Relationship Id="r1" Type="{_REL}/worksheet" Target="worksheets/sheet1.xml"/>'
+        f'<Relationship Id="rs" Type="{_REL}/sharedStrings" Target="sharedStrings.xml"/>'
+    )
+    sheets = '<sheets><sheet name="s1" sheetId="1" r:id="r1"/></sheets>'
     members = {
         **_package("xl/workbook.xml"),
-        "xl/workbook.xml": f"<workbook {_S} {_R}><sheets>{''.join(ids)}</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": _relations("".join(rels)),
-        **({"xl/sharedStrings.xml": f"<sst {_S}>{strings}</sst>"} if strings else {}),
+        "xl/workbook.xml": f"<workbook {_S} {_R}>{sheets}</workbook>",
+        "xl/_rels/workbook.xml.rels": _relations(relations),
+        "xl/sharedStrings.xml": f"<sst {_S}>{strings}</sst>",
+        "xl/worksheets/sheet1.xml": f"<worksheet {_S}><sheetData>{rows}</sheetData></worksheet>",
     }
-    sheet = f"<worksheet {_S}><sheetData>{rows}</sheetData></worksheet>"
-    members |= {f"xl/worksheets/sheet{n}.xml": sheet for n in range(1, sheets + 1)}
     return archive((name, text.encode()) for name, text in members.items())
 
 
@@ -164,10 +161,10 @@ def deep_pages(depth: int) -> bytes:
     return pdf(*levels, PAGE)
 
 
-def outline(next_one: bytes) -> bytes:
-    nothing = [b"null"] * 3
-    mark = b"<< /Title (again) /Dest [3 0 R /Fit] /First 9 0 R %s >>" % next_one
-    return pdf(PAGE, stream(b"BT /F 12 Tf (words) Tj ET"), *nothing, b"null", mark)
+def outline() -> bytes:
+    """A PDF whose outline contains itself."""
+    mark = b"<< /Title (again) /Dest [3 0 R /Fit] /First 9 0 R /Next 9 0 R >>"
+    return pdf(PAGE, stream(b"BT /F 12 Tf (words) Tj ET"), *[b"null"] * 4, mark)
 
 
 def notebook(cells: str) -> bytes:
@@ -183,10 +180,6 @@ def parts(depth: int) -> bytes:
     return b"From: a@example.org\n" + "".join(heads).encode() + b"\nwords\n"
 
 
-def cut(data: bytes) -> bytes:
-    return data[: len(data) * 2 // 3]
-
-
 def flipped(data: bytes) -> bytes:
     dice, damaged = random.Random(14), bytearray(data)
     for _ in range(40):
@@ -194,80 +187,41 @@ def flipped(data: bytes) -> bytes:
     return bytes(damaged)
 
 
-def bytes_above(count: int) -> bytes:
-    return bytes(random.Random(3).choices(range(0xA0, 0x100), k=count))
-
-
 FILES: dict[str, Callable[[], bytes]] = {
     # workbooks
     "corners.xlsx": lambda: book(CORNERS),
-    "corners-of-200-sheets.xlsx": lambda: book(CORNERS, sheets=200),
-    "wide.xlsx": lambda: book('<row r="1"><c r="XFD1"><v>1</v></c></row>' * 20_000),
     "rows.xlsx": lambda: book("<row><c><v>1</v></c></row>" * 1_000_000),
     "one-string-everywhere.xlsx": lambda: book(
         '<row><c t="s"><v>0</v></c></row>' * 100_000, strings=f"<si><t>{'owl ' * 8_000}</t></si>"
     ),
-    "spaces.xlsx": lambda: book(" " * 250_000_000),
     "deep.xlsx": lambda: book(nested("<row>", "", "</row>", 1_000_000)),
     "laughs.xlsx": lambda: made.repacked(made.workbook(), {"xl/workbook.xml": LAUGHS + b"<x>&e11;</x>"}),
-    "far-string.xlsx": lambda: book('<row><c t="s"><v>4294967295</v></c></row>'),
     "far-cell.xlsx": lambda: book('<row r="4294967295"><c r="ZZZZZZZ4294967295"><v>1</v></c></row>'),
     "repeated.ods": lambda: open_sheet(
         '<table:table-row table:number-rows-repeated="1048576"><table:table-cell '
         'table:number-columns-repeated="16384" office:value-type="string"><text:p>owl</text:p>'
         "</table:table-cell></table:table-row>"
     ),
-    "cut.xlsx": lambda: cut(made.workbook(500)),
     "flipped.xlsx": lambda: flipped(made.workbook(500)),
     # Word
     "paragraphs.docx": lambda: word("<w:p/>" * 1_500_000),
-    "paragraphs-with-words.docx": lambda: word(paragraph("owl") * 1_000_000),
     "deep.docx": lambda: word(nested("<w:smartTag>", paragraph("owl"), "</w:smartTag>", 50_000)),
     "deep-tables.docx": lambda: word(
         nested("<w:tbl><w:tr><w:tc>", paragraph("owl"), "</w:tc></w:tr></w:tbl>", 50)
     ),
-    "deep-runs.docx": lambda: word(
-        f"<w:p>{nested('<w:ins>', '<w:r><w:t>owl</w:t></w:r>', '</w:ins>', 200)}</w:p>"
-    ),
     "one-run.docx": lambda: word(paragraph("owl " * 50_000_000)),
-    "laughs.docx": lambda: word(paragraph("&e11;"), before=LAUGHS.decode()),
-    "attribute.docx": lambda: word(f'<w:p w:a="{"a" * 100_000_000}"/>'),
-    "attributes.docx": lambda: word("<w:p " + " ".join(f"w:a{n}='1'" for n in range(500_000)) + "/>"),
-    "wide-table.docx": lambda: word(f"<w:tbl><w:tr>{'<w:tc><w:p/></w:tc>' * 300_000}</w:tr></w:tbl>"),
-    "spans.docx": lambda: word(
-        '<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>'
-        f"{paragraph('owl')}</w:tc></w:tr></w:tbl>"
-    ),
-    "members.docx": lambda: word(paragraph("owl"), **{f"word/m{n}.xml": "" for n in range(60_000)}),
-    "cut.docx": lambda: cut(made.word()),
     "flipped.docx": lambda: flipped(made.word()),
     # slides
     "many.pptx": many_slides,
-    "deep.pptx": lambda: deck(nested("<p:grpSp>", shape(""), "</p:grpSp>", 100_000)),
-    "level.pptx": lambda: deck(shape('<a:p><a:pPr lvl="2000000000"/><a:r><a:t>owl</a:t></a:r></a:p>' * 2)),
     "paragraphs.pptx": lambda: deck(shape("<a:p><a:r><a:t>owl</a:t></a:r></a:p>" * 700_000)),
-    "laughs.pptx": lambda: made.repacked(made.slides(), {"ppt/slides/slide1.xml": LAUGHS + b"<x>&e11;</x>"}),
     "flipped.pptx": lambda: flipped(made.slides()),
     # PDF
     "words.pdf": lambda: pdf(PAGE, repeated(b"BT /F 12 Tf (owl) Tj ET\n", 20_000_000)),
-    "words-packed-twice.pdf": lambda: pdf(PAGE, repeated(b"(owl) Tj ", 50_000_000, rounds=2)),
     "numbers.pdf": lambda: pdf(PAGE, repeated(b"1 ", 300_000_000, rounds=2)),
-    "image.pdf": lambda: pdf(
-        PAGE,
-        stream(b"q 600 0 0 600 0 0 cm /X Do Q"),
-        stream(
-            bytes(1_000_000),
-            b"/Type /XObject /Subtype /Image /Width 100000 /Height 100000 /BitsPerComponent 16 /ColorSpace /DeviceRGB",
-        ),
-    ),
     "deep-pages.pdf": lambda: deep_pages(100_000),
     "circle-of-pages.pdf": lambda: pdf(
         b"<< /Type /Pages /Count 1000000 /Parent 2 0 R /Kids [2 0 R] >>", count=1_000_000
     ),
-    "same-page.pdf": lambda: pdf(
-        PAGE, stream(b"BT /F 12 Tf (owl) Tj ET"), count=500_000, kids=b"3 0 R " * 500_000
-    ),
-    "no-pages.pdf": lambda: pdf(PAGE, count=2_000_000_000),
     "form-in-itself.pdf": lambda: pdf(
         PAGE,
         stream(b"/X Do"),
@@ -276,62 +230,31 @@ FILES: dict[str, Callable[[], bytes]] = {
             b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >>",
         ),
     ),
-    "arrays.pdf": lambda: pdf(PAGE, stream(b"[" * 5_000_000)),
     "array-object.pdf": lambda: pdf(b"[" * 5_000_000),
-    "outline-in-itself.pdf": lambda: outline(b"/Next 9 0 R"),
-    "cut.pdf": lambda: cut(made.pdf([["owl"] * 40] * 50)),
+    "outline-in-itself.pdf": outline,
     "flipped.pdf": lambda: flipped(made.pdf([["owl"] * 40] * 50)),
     # pages
     "nested.html": lambda: b"<div>" * 1_000_000 + b"owl" + b"</div>" * 1_000_000,
-    "unclosed.html": lambda: b"<b><p>owl" * 300_000,
-    "lists.html": lambda: b"<ul><li>owl" * 400 + b"<p>owl</p>" * 100_000,
-    "quotes.html": lambda: b"<blockquote>" * 300 + b"owl<br>" * 300_000,
     "brackets.html": lambda: b"<" * 20_000_000,
     "colspan.html": lambda: b"<table><tr><th colspan=1000000000>owl</th></tr></table>",
-    "start.html": lambda: b"<ol start=" + b"9" * 4_000 + b">" + b"<li>owl" * 100_000,
     "cells.html": lambda: b"<table>" + b"<tr>" + b"<td>owl" * 1_000_000,
-    "attributes.html": lambda: b"<p " + b" ".join(b"a%d=1" % n for n in range(500_000)) + b">owl",
-    "comments.html": lambda: b"<html><p>owl" + b"<!-- -->" * 2_000_000,
     # notebooks
     "output.ipynb": lambda: notebook(cell("1", f'{{"text": "{"owl " * 10_000_000}"}}')),
-    "cells.ipynb": lambda: notebook(",".join([cell("1")] * 600_000)),
     "deep.ipynb": lambda: notebook(nested("[", "", "]", 1_000_000)),
-    "fences.ipynb": lambda: notebook(cell("`" * 5_000_000)),
     "level.ipynb": lambda: notebook(cell("owl", kind="heading", more=', "level": 4000000000')),
-    "digits.ipynb": lambda: notebook(cell("1", more=f', "level": {"9" * 5_000_000}')),
     # mail
     "nested.eml": lambda: parts(20_000),
     "parts.eml": lambda: (
         b"From: a\nContent-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\nowl\n" * 500_000
     ),
     "headers.eml": lambda: b"From: a@example.org\n" + b"Received: owl\n" * 1_000_000 + b"\nowl\n",
-    "addresses.eml": lambda: b"From: " + b'"a" <a@example.org>, ' * 200_000 + b"\n\nowl\n",
-    "brackets.eml": lambda: b"From: " + b"(" * 1_000_000 + b"\n\nowl\n",
-    "coded-words.eml": lambda: b"Subject: " + b"=?utf-8?b?b3ds?= " * 200_000 + b"\n\nowl\n",
     "punycode.eml": lambda: (
         b"From: a\nContent-Type: text/plain; charset=punycode\n\n" + b"owl-" * 1_000_000 + b"zzz" * 100_000
     ),
     # encodings
-    "punycode.txt": lambda: b"coding: punycode \n-" + b"zzz" * 300_000 + b"\xff",
-    "any-bytes.txt": lambda: bytes_above(5_000_000),
-    "utf-16.txt": lambda: b"\xff\xfe" + bytes_above(9_999_999),
-    "utf-32.txt": lambda: b"\xff\xfe\x00\x00" + "\U0001f989".encode("utf-32-le") * 9_000_000,
     "late-nul.txt": lambda: b"owl " * 1_000_000 + b"\x00",
     # text as it is
-    "one-line.json": lambda: b"[" * 900 + b"0," * 4_000_000 + b"0" + b"]" * 900,
-    "lists.json": lambda: b"[" + b"[]," * 3_000_000 + b"0]",
-    "digits.json": lambda: b"[" + b"9" * 9_000_000 + b"]",
     "deep.json": lambda: b"[\n" * 4_000_000,
-    "brackets.py": lambda: b"(" * 9_000_000,
-    "indents.py": lambda: b"".join(b" " * n + b"if x:\n" for n in range(3_000)),
     "braces.js": lambda: b"{" * 4_000_000,
-    "arrows.ts": lambda: b"a<" * 3_000_000,
-    "deep.yaml": lambda: b"".join(b" " * n + b"a:\n" for n in range(4_000)),
-    "quotes.md": lambda: b">" * 9_000_000,
-    "headings.md": lambda: b"#" * 9_000_000,
     "front.md": lambda: b"---\n" + b"a: b\n" * 1_900_000 + b"---\n",
-    "fences.md": lambda: b"```\n" * 2_000_000,
-    "commas.csv": lambda: b"," * 9_000_000 + b"owl",
-    "lines.txt": lambda: b"owl" + b"\n" * 9_000_000 + b"owl",
-    "tags.xml": lambda: b"<a>" * 3_000_000,
 }

@@ -1,12 +1,10 @@
-"""Events and transcripts made to harm the hook that reads them, from a seed, and a process that runs many hooks."""
+"""Events and transcripts made to harm the hook that reads them, from a seed."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,36 +99,25 @@ def _values(chance: random.Random, places: list[str]) -> list[tuple[str, Any]]:
     return [
         ("absent", _ABSENT),
         ("null", None),
-        ("true", True),
         ("a number", -1),
         ("a huge number", _Raw("1" + "0" * long)),
         ("a huge float", _Raw("1e999999")),
         ("not a number", _Raw("NaN")),
-        ("an empty text", ""),
         ("blanks", " \r\n\t\u00a0"),
         ("a lone surrogate", _Raw('"owl \\ud83d"')),
-        ("raw surrogates", f"owl \ud800{CANARY}"),
         ("a nul", f"owl\x00{CANARY}"),
         ("control letters", "".join(map(chr, range(1, 32))) + "\x1b[2J\x9b\u202e\u2028"),
-        ("a byte order mark", "\ufeff" + SAID),
         ("carriage returns", "owl\r\n" * (long // 5)),
-        ("a list", [SAID] * 100),
         ("an object", {"prompt": SAID, "text": {"text": SAID}}),
         ("deep lists", _Raw("[" * 5_000 + "]" * 5_000)),
         ("very deep objects", _Raw('{"a":' * 60_000 + "1" + "}" * 60_000)),
-        ("many keys", {f"{CANARY}{n}": n for n in range(5_000)}),
         ("unclosed tags", tag * (long // len(tag))),
         ("nested tags", f"{tag}</" * (long // len(tag))),
         ("secrets without end", "password=" * (long // 9)),
         ("a key without end", "-----BEGIN PRIVATE KEY-----\n" + "A" * long),
-        ("long words", "a1B" * (long // 3)),
-        ("cues", "token " * (long // 6)),
-        ("signs", "pass a1!" * (long // 8)),
         ("two megabytes", f"{CANARY} " * (2_000_000 // 15)),
         ("code as a name", "../../../../etc/passwd"),
-        ("a long path", "/" + "a" * 5_000),
         ("a path with a nul", "/tmp/\x00"),
-        ("a long name", "s" * 100_000),
         *((f"the path {place}", place) for place in places),
     ]
 
@@ -141,34 +128,18 @@ def _no_json() -> list[tuple[str, bytes]]:
         ("nothing", b""),
         ("a blank", b"\n"),
         ("no JSON", SAID.encode()),
-        ("a text", json.dumps(SAID).encode()),
         ("a list", json.dumps([SAID] * 10).encode()),
         ("a number", b"7" * 1_000_000),
-        ("null", b"null"),
         ("cut off", sound[:-9]),
-        ("twice", sound + b"\n" + sound),
         ("with a byte order mark", b"\xef\xbb\xbf" + sound),
         ("UTF-16", sound.decode().encode("utf-16")),
-        ("Latin-1", sound.replace(b"owls", b"\xf6wls")),
         ("broken UTF-8", sound.replace(b"owls", b"\xff\xfe\x80")),
-        ("CRLF", sound.replace(b",", b",\r\n")),
         ("a name twice", sound[:-1] + b', "prompt": 7, "session_id": []}'),
-        ("open lists", b"[" * 1_000_000),
         ("open objects", b'{"a":' * 500_000),
         ("blanks without end", b" " * 9_000_000),
         ("bytes", bytes(range(256)) * 4_000),
-        ("nuls", b"\x00" * 100_000),
-        (
-            "8 MB of text",
-            json.dumps(
-                {"session_id": "s1", "hook_event_name": "Stop", "prompt": "owl " * 2_000_000}
-            ).encode(),
-        ),
-        (
-            "8 MB of tags",
-            json.dumps({"session_id": "s1", "last_assistant_message": TAGS[0] * 450_000}).encode(),
-        ),
-        ("8 MB of keys", json.dumps({"session_id": "s1", **{f"k{n}": n for n in range(500_000)}}).encode()),
+        ("8 MB of text", sound.replace(b"owls", b"owl " * 2_000_000)),
+        ("8 MB of tags", sound.replace(b"owls", TAGS[0].encode() * 450_000)),
     ]
 
 
@@ -193,17 +164,7 @@ def hostile_places(folder: Path) -> list[str]:
     for number, data in enumerate(_transcripts()):
         files.append(folder / f"lines{number}.jsonl")
         files[-1].write_bytes(data)
-    more = [
-        "/dev/zero",
-        "/dev/random",
-        "/dev/stdin",
-        "/dev/tty",
-        "/proc/self/mem",
-        "/proc/kmsg",
-        "/",
-        "",
-        "~",
-    ]
+    more = ["/dev/zero", "/dev/stdin", "/dev/tty", "/proc/self/mem", "/proc/kmsg", "/", "", "~"]
     return [*map(str, files), str(folder), *more]
 
 
@@ -216,91 +177,18 @@ def _transcripts() -> Iterator[bytes]:
     for tag in TAGS:
         yield _line("user", tag * 60_000).encode() * 4
     yield _line("user", SAID, uuid="a", parentUuid="a").encode() * 2_000  # its own parent
-    yield "".join(
-        _line("user", SAID, uuid=f"u{n}", parentUuid=f"u{(n + 1) % 5_000}") for n in range(5_000)
-    ).encode()
-    yield b"".join(
-        json.dumps(value).encode() + b"\n"
-        for value in (1, None, [], "x", {"type": []}, {"message": 7}) * 5_000
-    )
+    circle = (_line("user", SAID, uuid=f"u{n}", parentUuid=f"u{(n + 1) % 5_000}") for n in range(5_000))
+    yield "".join(circle).encode()
+    values = (1, None, [], "x", {"type": []}, {"message": 7})
+    yield b"".join(json.dumps(value).encode() + b"\n" for value in values) * 5_000
     yield b'{"type": "user", "message": {"content": ' + b"[" * 100_000 + b"\n"
     yield b'{"type": "user", "n": ' + b"7" * 4_000_000 + b"}\n"
     yield b"\n" * 4_000_000
-    yield b"\r" * 1_000_000 + b"{}\n"
     yield b"\x00" * 9_000_000
-    yield b"x" * 9_000_000
     yield _line("assistant", [{"type": "text", "text": "a"}] * 50_000).encode()
-    yield (
-        _line(
-            "assistant", [{"type": "tool_use", "name": "Bash", "input": {"command": "x" * 500_000}}]
-        ).encode()
-        * 8
-    )
+    tool = {"type": "tool_use", "name": "Bash", "input": {"command": "x" * 500_000}}
+    yield _line("assistant", [tool]).encode() * 8
     yield "".join(_line(kind, "owl" * 50) for _ in range(8_000) for kind in ("user", "assistant")).encode()
     yield _line("user", [{"type": 7, "text": {}}, {"text": SAID}, None, 3]).encode() * 1_000
-    yield (
-        json.dumps({"type": "user", "timestamp": 10**300, "uuid": [], "message": {"content": SAID}}).encode()
-        + b"\n"
-    )
+    yield _line("user", SAID, timestamp=10**300, uuid=[]).encode()
     yield b'{"type": "user", "message": {"content": "half \\ud83d"}}\n' * 100
-
-
-class Ending(NamedTuple):
-    """The end of a hook: its exit code, its output, its duration and its processor time."""
-
-    code: int
-    out: bytes
-    err: bytes
-    seconds: float
-    processor: float
-
-
-# Forks itself for each hook, so that one costs 5 ms; what runs there is the hook's own file, from its first line.
-_FORKING = """
-import json, os, resource, runpy, sys, time
-sys.path.insert(0, sys.argv[1])
-for line in sys.stdin:
-    job = json.loads(line)
-    began = time.monotonic()
-    child = os.fork()
-    if child == 0:
-        for target, name, flags in ((0, "stdin", os.O_RDONLY), (1, "out", 577), (2, "err", 577)):
-            os.dup2(os.open(job[name], flags, 0o600), target)
-        os.environ.clear(); os.environ.update(job["env"]); os.chdir(job["cwd"])
-        sys.stdin = open(0, closefd=False)
-        sys.argv = job["command"]
-        sys.path[0] = os.path.dirname(sys.argv[0])
-        try:
-            runpy.run_path(sys.argv[0], run_name="__main__")
-        finally:
-            os._exit(70)
-    _, status, used = os.wait4(child, 0)
-    answer = [os.waitstatus_to_exitcode(status), time.monotonic() - began, used.ru_utime + used.ru_stime]
-    print(json.dumps(answer), flush=True)
-"""
-
-
-class Forks:
-    """A warm interpreter that runs hook files in its forks, one after another."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        folder.mkdir()
-        command = [sys.executable, "-I", "-S", "-c", _FORKING, str(folder)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def run(self, command: list[str], data: bytes, env: dict[str, str], cwd: str) -> Ending:
-        """Run `python FILE ARGUMENT...`, given as [FILE, ARGUMENT...]."""
-        files = {name: str(self._folder / name) for name in ("stdin", "out", "err")}
-        Path(files["stdin"]).write_bytes(data)
-        job = json.dumps({"command": command, "env": env, "cwd": cwd, **files})
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(job.encode() + b"\n")
-        self._process.stdin.flush()
-        code, seconds, processor = json.loads(self._process.stdout.readline())
-        out, err = (Path(files[name]).read_bytes() for name in ("out", "err"))
-        return Ending(code, out, err, seconds, processor)
-
-    def close(self) -> None:
-        """End the interpreter."""
-        self._process.communicate()

@@ -186,24 +186,6 @@ async def test_damage_to_any_kind_of_file_is_reported_and_every_call_is_answered
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("make", [Path.touch, Path.mkdir, os.mkfifo])
-def test_no_odd_file_in_place_of_an_engines_own_stops_a_client(
-    make: Callable[[Path], None], newcomer: User
-) -> None:
-    newcomer.gets("add", "The first owl.")
-    newcomer.gets("stop")
-    home = newcomer.home
-    places = (home.engine_json, home.starting_lock, home.engine_lock, home.capture, f"{home.log}/engine.log")
-    for place in map(Path, (*places, home.socket)):
-        place.unlink(missing_ok=True)
-        make(place)
-    assert "Saved as" in newcomer.gets("add", "The second owl.")
-    assert "owl" in newcomer.gets("search", "second owl")
-    assert newcomer.types("doctor").returncode == 0
-    newcomer.gets("stop")
-
-
-@pytest.mark.long
 def test_doctor_names_lost_records_until_they_are_given_up(newcomer: User) -> None:
     newcomer.gets("add", "The first owl.")
     newcomer.gets("stop")

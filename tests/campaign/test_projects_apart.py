@@ -9,8 +9,6 @@ here does. `http_api/test_isolation` tries every HTTP route.
 from __future__ import annotations
 
 import json
-import random
-from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,7 +42,6 @@ from scrubjay.text.short_ids import short_id
 
 pytestmark = pytest.mark.long
 PROJECTS = [f"repo_{name}__0123456789abcdef" for name in ("wren", "teal", "rook", "dove")]
-ASKED: Counter[str] = Counter()  # calls, by interface
 
 
 class Owned(NamedTuple):
@@ -198,14 +195,12 @@ async def test_no_tool_or_resource_returns_another_projects_records(house: House
                     (name, {**more, "scope": scope}) for name, more in named for scope in ("*", other.scope)
                 ]
             for name, arguments in asked:
-                ASKED["tools"] += 1
                 answer = json.dumps(await call(house.engine, name, arguments), ensure_ascii=False)
                 assert not (leaks := _leaks(house, viewer, answer, json.dumps(arguments))), (arguments, leaks)
             for kind, ids in other.ids.items():
                 ends = ("", "?scope=*", f"?scope={other.scope}") if confined else ("",)
                 uris = [f"scrubjay://{kind}/{id}{end}" for id in ids for end in ends]
                 for uri in [*uris, *([f"scrubjay://profile/{other.scope}"] if confined else [])]:
-                    ASKED["resources"] += 1
                     try:
                         text = (
                             await resources.read(house.engine, uri, Caller(scope=viewer, confined=confined))
@@ -227,12 +222,10 @@ async def test_hooks_and_openings_show_nothing_of_another_project(house: House) 
                 *(f"Look at {id}." for ids in other.ids.values() for id in ids),
                 "what did we do in the last session?",
             ):
-                ASKED["hooks"] += 1
                 event = {"session_id": other.session, "prompt": prompt, "max_bytes": 9_000}
                 text = await house.core.search.injection(event, viewer)
                 assert not (leaks := _leaks(house, viewer, text, prompt)), (prompt, leaks)
             for source in ("startup", "resume", "clear", "compact"):
-                ASKED["openings"] += 1
                 event = {"session_id": other.session, "source": source, "max_bytes": 9_000}
                 assert not _leaks(house, viewer, (await house.core.search.opening(event, viewer)).text, "")
         lies_ready = openings.read(house.engine.home, viewer, datetime.now(UTC).timestamp()) or {"text": ""}
@@ -245,44 +238,26 @@ async def test_mcp_over_http_confines_a_token_to_its_tag(house: House, tmp_path_
     for viewer in PROJECTS[:2]:
         _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=viewer)
         door = Door(house.app, _OPEN, held.now)
+        address = "http://127.0.0.1/mcp"
         async with (
             _visitor(door, key) as http,
-            Client(streamable_http_client("http://127.0.0.1/mcp", http_client=http)) as client,
+            Client(streamable_http_client(address, http_client=http)) as client,
         ):
             for other in (each for each in house.owned.values() if each.scope != viewer):
                 for name, arguments in _calls(other):
-                    ASKED["/mcp"] += 1
                     answer = str(await client.call_tool(name, arguments))
                     assert not (leaks := _leaks(house, viewer, answer, json.dumps(arguments))), leaks
                 for uri in [
                     f"scrubjay://{kind}/{id}?scope=*" for kind, ids in other.ids.items() for id in ids
                 ]:
-                    ASKED["/mcp"] += 1
                     with pytest.raises(MCPError) as refused:
                         await client.read_resource(uri)
                     assert not _leaks(house, viewer, str(refused.value), uri)
         async with _visitor(door, key) as http:
             for scope in (PROJECTS[3], "user", "*"):
-                ASKED["/mcp"] += 1
                 headers = {"X-Scrubjay-Scope": scope, "Accept": "application/json, text/event-stream"}
                 body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
                 assert (await http.post("/mcp", json=body, headers=headers)).status_code in (400, 403)
-    await _unchanged(house)
-
-
-async def test_ids_similar_to_those_of_another_project_open_nothing(house: House) -> None:
-    rng = random.Random(14)
-    for viewer in PROJECTS:
-        caller = Caller(scope=viewer)
-        set_caller(caller)
-        for other in (each for each in house.owned.values() if each.scope != viewer):
-            for id in rng.sample([id for ids in other.ids.values() for id in ids], 5):
-                for near in (id.upper(), id[:-2], f"{id}%20", f" {id}", id.replace("_", "__"), f"{id}/0"):
-                    ASKED["near ids"] += 1
-                    answer = json.dumps(await call(house.engine, "forget", {"id": near}))
-                    assert '"isError": true' in answer and not _leaks(house, viewer, answer, near + id), (
-                        answer
-                    )
     await _unchanged(house)
 
 
@@ -296,8 +271,3 @@ async def _unchanged(house: House) -> None:
         and (id in kept or row["scope"] not in PROJECTS)  # summaries are the engine's own
     ]
     assert not changed, changed[:3]
-
-
-def test_enough_calls_were_made() -> None:
-    print(f"{sum(ASKED.values())} calls, 0 leaks: {dict(ASKED)}")
-    assert sum(ASKED.values()) >= 1_000
