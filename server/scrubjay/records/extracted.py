@@ -113,26 +113,16 @@ def _texts(document: Document) -> dict[str, str]:
 
 
 async def _facts_with_equal_text(
-    store: Store,
-    scope: str,
-    texts: Mapping[str, str],
-    group: Mapping[str, Any],
-    at: datetime,
+    store: Store, scope: str, texts: Mapping[str, str], group: Mapping[str, Any], at: datetime
 ) -> dict[str, Memory]:
     """Return the facts of a scope with these texts, except the document's own, by the hash of their text."""
     facts = await facts_with_text(store, scope, {content_hash(text) for text in texts.values()})
+    others = [row for row in facts if is_current(row, at) and row.id not in texts]
+    # Of a list in the group, one item suffices.
+    items = {key: value if isinstance(value, list) else [value] for key, value in group.items()}
     return {
-        row.content_hash: row
-        for row in facts
-        if is_current(row, at) and row.id not in texts and _has_group(group, row.metadata)
+        row.content_hash: row for row in others if all(row.metadata.get(key) in items[key] for key in items)
     }
-
-
-def _has_group(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """Return True if metadata has every value of a group; if a value is a list, one of its items suffices."""
-    return all(
-        metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items()
-    )
 
 
 def _new(fact_id: str, text: str, document: Document, at: datetime) -> Memory:

@@ -30,10 +30,6 @@ from scrubjay.store.store import Store
 
 STEP = 0.5  # importance that each further occasion adds
 MOST = 8.0  # importance that repetition can reach; higher values were set by a caller
-# Metadata on the origin of a fact, which a new version does not inherit.
-_SESSION = ("session_id", "turn")
-
-Place = tuple[str, int]  # a session, and the number of a turn in it
 
 
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
@@ -137,19 +133,16 @@ def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | N
     }
     if base is not None and base.id == memory_id:
         return base.model_copy(update=values)
-    at = envelope.at
-    values = {"last_accessed_at": at, **values}
-    return Memory(**values, source=envelope.source, created_at=at, root_id=memory_id)
+    values = {"last_accessed_at": envelope.at, **values}
+    return Memory(**values, source=envelope.source, created_at=envelope.at, root_id=memory_id)
 
 
 def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memory) -> dict[str, Any]:
     """Return the fields that a new version inherits: those of `base` that the request does not give."""
-    metadata = {
-        key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == memory_id
-    }
-    values = fields_of(base, "partition_id", "importance_score", "is_static")
-    values |= fields_of(base, "access_count", "last_accessed_at")
-    values["metadata"] = metadata
+    names = "partition_id importance_score is_static access_count last_accessed_at metadata".split()
+    values = fields_of(base, *names)
+    if base.id != memory_id:
+        values["metadata"] = _without_origin(base.metadata)
     values["tags"] = tuple(tag for tag in base.tags if tag != distilled.DISTILLED)
     given_fields = {"importance_score" if name == "importance" else name for name in request.model_fields_set}
     if base.expires_at is not None and base.expires_at > envelope.at and "expires_at" not in given_fields:
@@ -181,8 +174,11 @@ def _with_parents(
 def _substance(memory: Memory) -> dict[str, Any]:
     """Return the fields that are compared: a new version that differs in no field is not stored."""
     fields = "content partition_id tags importance_score is_static expires_at forget_reason".split()
-    metadata = {key: value for key, value in memory.metadata.items() if key not in _SESSION}
-    return {**fields_of(memory, *fields), "metadata": metadata}
+    return {**fields_of(memory, *fields), "metadata": _without_origin(memory.metadata)}
+
+
+def _without_origin(metadata: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in ("session_id", "turn")}
 
 
 def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envelope: Envelope) -> MemoryAdded:
@@ -257,8 +253,8 @@ def is_inference(fact: Memory) -> bool:
     return is_derived(fact) and fact.review != "approved"
 
 
-def _place(metadata: dict[str, Any]) -> Place | None:
-    """Return the turn that metadata names as the origin of a fact."""
+def _place(metadata: dict[str, Any]) -> tuple[str, int] | None:
+    """Return the session and number of the turn that metadata names as the origin of a fact."""
     session, turn = _text(metadata.get("session_id")), _number(metadata.get("turn"))
     return None if session is None or turn is None else (session, turn)
 

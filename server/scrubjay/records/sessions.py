@@ -2,6 +2,7 @@
 
 import asyncio
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
@@ -66,33 +67,33 @@ class _TurnIndex:
 
     def __init__(self, turns: Iterable[Turn]) -> None:
         self.by_id: dict[str, Turn] = {}
-        self._by_session: dict[str, list[str]] = {}
-        self._by_prompt: dict[str, list[str]] = {}
-        self._by_moment: dict[int, list[str]] = {}  # by the number of `_MOMENT` intervals since 1970
+        # By session, prompt_id, and the number of `_MOMENT` intervals since 1970.
+        self._ids: dict[tuple[str, str | int | None], list[str]] = defaultdict(list)
         for turn in turns:
             self.put(turn)
 
     def put(self, turn: Turn) -> None:
         """Add a new turn, or replace a turn by its completed version."""
         if turn.id not in self.by_id:
-            self._by_session.setdefault(turn.session_id, []).append(turn.id)
-            self._by_prompt.setdefault(turn.prompt_id or "", []).append(turn.id)
-            self._by_moment.setdefault(micros(turn.started_at) // _MOMENT, []).append(turn.id)
+            moment = micros(turn.started_at) // _MOMENT
+            for key in (("session", turn.session_id), ("prompt", turn.prompt_id), ("moment", moment)):
+                self._ids[key].append(turn.id)
         self.by_id[turn.id] = turn
 
     def of(self, session_id: str) -> list[Turn]:
         """Return the turns of a session, in order of time."""
-        turns = (self.by_id[turn_id] for turn_id in self._by_session.get(session_id, ()))
+        turns = (self.by_id[turn_id] for turn_id in self._ids["session", session_id])
         return sorted(turns, key=lambda turn: (turn.started_at, turn.turn))
 
     def original(
         self, host_turn: RecordTurn, host: str, own_ids: Collection[str], is_timed: bool
     ) -> Turn | None:
         """Return the turn of another session that a host's turn copies; `own_ids` are in the same session."""
-        ids = list(self._by_prompt.get(host_turn.prompt_id or "-", ()))
+        ids = [*self._ids["prompt", host_turn.prompt_id]] if host_turn.prompt_id else []
         if host_turn.ts is not None and is_timed:
             moment = micros(host_turn.ts) // _MOMENT
-            ids += [each for near in range(moment - 1, moment + 2) for each in self._by_moment.get(near, ())]
+            for near in range(moment - 1, moment + 2):
+                ids += self._ids["moment", near]
         turns = (self.by_id[each] for each in ids if each not in own_ids)
         return next((turn for turn in turns if _is_copy(turn, host_turn, host)), None)
 
@@ -303,12 +304,6 @@ def _nearest(moment: datetime | None, turns: Iterable[Turn]) -> Turn | None:
     return closest[2] if closest and closest[0] <= SAME_MOMENT else None
 
 
-def _host_texts(host_turn: RecordTurn) -> dict[str, object]:
-    """Return what a host wrote about the session; the host may rewrite it while the session continues."""
-    names = {name for name, _ in HOST_WORDS.values()}
-    return {name: value for name, value in host_turn.metadata.items() if name in names}
-
-
 def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> Turn:
     """Return a recorded turn completed from the host's turn; the same object if it lacks nothing."""
     if turn.purged_at is not None or turn.forgotten_at is not None:
@@ -317,12 +312,14 @@ def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> 
     is_longer = len(recorded_answer) < len(full_answer) and recorded_answer in full_answer
     has_more_prompt = not turn.user or (host_turn.user or "").startswith(f"{turn.user}\n\n")
     is_copied = (turn.source, turn.prompt_id) == (source, host_turn.prompt_id)
+    names = {name for name, _ in HOST_WORDS.values()}  # a host rewrites these texts about the session
+    host_texts = {name: value for name, value in host_turn.metadata.items() if name in names}
     values = {
         "user": host_turn.user if has_more_prompt else turn.user,
         "assistant": host_turn.assistant if is_longer else turn.assistant,
         "tools": tuple(dict.fromkeys((*turn.tools, *host_turn.tools))),
         "files": tuple(dict.fromkeys((*turn.files, *host_turn.files))),
-        "metadata": {**host_turn.metadata, **turn.metadata, **_host_texts(host_turn)},
+        "metadata": {**host_turn.metadata, **turn.metadata, **host_texts},
         "started_at": min(turn.started_at, host_turn.ts) if is_copied and host_turn.ts else turn.started_at,
     }
     return with_more(turn, values, now)

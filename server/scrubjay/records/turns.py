@@ -78,15 +78,11 @@ async def _find_recorded(
         return (await store.get(Turn, [expected_id])).get(expected_id)
     if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
         last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
-        return last if last is not None and _is_repetition(last, request) else None
+        texts = "user", "assistant", "role", "text"
+        # A client repeats a turn if it never got the answer.
+        if last and fields_of(request, *texts) == fields_of(last, *texts):
+            return last if request.ts in (None, last.started_at) else None
     return None  # the session lists its turns, so a new one needs no read of the disk
-
-
-def _is_repetition(turn: Turn, request: RecordTurn) -> bool:
-    """Return True if a request repeats a turn, as a client does if it never got the answer."""
-    texts = (request.user, request.assistant, request.role, request.text)
-    is_equal = texts == (turn.user, turn.assistant, turn.role, turn.text)
-    return is_equal and request.ts in (None, turn.started_at)
 
 
 def turn_id(envelope: Envelope, request: RecordTurn) -> str:

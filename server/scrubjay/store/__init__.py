@@ -27,11 +27,7 @@ def _model(name: str) -> type:
 
 
 def file_of(model: str) -> str:
-    """Return the name of the REST client's module that defines a model.
-
-    >>> file_of("ListTablesResponse")
-    'list_tables_response'
-    """
+    """Return the name of the REST client's module that defines a model: its name in snake case."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", model).lower()
 
 

@@ -28,11 +28,7 @@ NO_ROW = Where("false")
 
 
 def quote(value: str) -> str:
-    """Write a string literal.
-
-    >>> print(quote("it's"))
-    'it''s'
-    """
+    """Write a string literal, in which single quotes are doubled."""
     return "'" + value.replace("'", "''") + "'"
 
 

@@ -9,11 +9,17 @@ from scrubjay.home.paths import is_shared
 # How to replace damaged records, which cannot be rebuilt.
 RESTORE = "Restore a backup with `scrubjay restore-backup FOLDER --replace`"
 SEE_DOCTOR = "`scrubjay doctor` shows what is damaged and what to do."
-_S3_REFUSAL = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")
-_NO_CONNECTION = re.compile(r'message: "([^"]+)"')
-_FILE_GONE = re.compile(r"\b(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)")
-_LANCE = re.compile(r"lance", re.IGNORECASE)
 _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]{0,200}) \(os error \d+\)")
+# What LanceDB says, and our words for it; the first that matches counts.
+_REASONS = (
+    (re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>"), "{1} ({0})"),
+    (_SYSTEM_REFUSAL, "{0}"),
+    (
+        re.compile(r"\b(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)"),
+        "a file of the store is missing or damaged ({0})",
+    ),
+    (re.compile(r'message: "([^"]+)"'), "{0}"),
+)
 
 
 def is_of_store(error: Exception) -> bool:
@@ -29,13 +35,10 @@ def reason(error: Exception) -> str:
     'No space left on device'
     """
     text = str(error)
-    if refusal := _S3_REFUSAL.search(text):
-        return f"{refusal[2].rstrip('.')} ({refusal[1]})"
-    if (file := _FILE_GONE.search(text)) and not _SYSTEM_REFUSAL.search(text):
-        return f"a file of the store is missing or damaged ({file[1]})"
-    if refusal := _SYSTEM_REFUSAL.search(text) or _NO_CONNECTION.search(text):
-        return refusal[1]
-    if isinstance(error, RuntimeError | ValueError) and _LANCE.search(text):
+    for pattern, words in _REASONS:
+        if match := pattern.search(text):
+            return words.format(*(group.rstrip(".") for group in match.groups()))
+    if isinstance(error, RuntimeError | ValueError) and "lance" in text.lower():
         return f"a file of the store is damaged ({type(error).__name__})"
     return getattr(error, "strerror", None) or type(error).__name__
 
@@ -53,19 +56,16 @@ def not_opened(path: str, error: Exception) -> StoreError:
 
 def not_written(path: str, error: Exception) -> StoreError:
     """Return the error to raise if the store at `path` did not accept a commit."""
-    if is_shared(path):
-        problem = f"The store in {path} does not accept a write: {reason(error)}."
-        return StoreError(f"{problem} Acknowledged writes are kept and will be retried.")
+    problem = f"The store in {path} does not accept a write: {reason(error)}."
     waits = "acknowledged writes wait in the spool and are not lost"
+    if is_shared(path):
+        return StoreError(f"{problem} Acknowledged writes are kept and will be retried.")
     if not is_of_store(error):
         return StoreError(f"A write failed inside Scrubjay: {reason(error)}; {waits}.")
     if isinstance(error, RuntimeError | ValueError) and not _SYSTEM_REFUSAL.search(str(error)):
-        problem = f"The store in {path} does not accept a write: {reason(error)}."
         return StoreError(f"{problem} `scrubjay doctor` finds and repairs damage; {waits}.")
-    return StoreError(
-        f"The store in {path} cannot be written: {reason(error)}. Make room or give yourself the right to "
-        f"write there; {waits}."
-    )
+    problem = f"The store in {path} cannot be written: {reason(error)}."
+    return StoreError(f"{problem} Make room or give yourself the right to write there; {waits}.")
 
 
 def not_read(path: str, error: Exception, damage: Sequence[str]) -> StoreError:

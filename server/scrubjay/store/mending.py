@@ -84,9 +84,9 @@ async def mend(store: Store) -> tuple[int, str | None]:
                 await store.reopen()
             table = store.tables.of(name)
             for fragment in await _unreadable(table):
-                start, end = fragment << 32, (fragment + 1) << 32  # LanceDB's row ids
-                rows = conditions.number("_rowid", ">=", start), conditions.number("_rowid", "<", end)
-                result: Any = await table.delete(conditions.both(*rows))  # its type is incomplete
+                start = conditions.number("_rowid", ">=", fragment << 32)  # LanceDB's row ids
+                end = conditions.number("_rowid", "<", (fragment + 1) << 32)
+                result: Any = await table.delete(conditions.both(start, end))  # its type is incomplete
                 deleted += result.num_deleted_rows
             if deletions:
                 await _delete_replaced(table)

@@ -95,6 +95,7 @@ class TableNotes:
             inserted: int = (await merge.execute(_row(name, after))).num_inserted_rows
             return inserted == 1
         same = conditions.matching(id=name, text=before)
+        # LanceDB evaluates the condition on the version that the update replaces.
         updated: int = (await self.table.update({"text": after}, where=same)).rows_updated
         return updated == 1
 

@@ -3,7 +3,6 @@
 The engine is the only writer and reports every write, so that cached sessions stay correct.
 """
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +57,7 @@ class Sessions:
 
     def __init__(self, fetch: Callable[[list[Key]], Awaitable[dict[Key, list[Place]]]]) -> None:
         self._fetch = fetch
-        self._cache: OrderedDict[Key, Session] = OrderedDict()
+        self._cache: dict[Key, Session] = {}  # the one read last comes last
         self._writes = 0
 
     async def of(self, keys: Iterable[Key]) -> dict[Key, Session]:
@@ -72,11 +71,8 @@ class Sessions:
             sessions |= fetched
             if writes == self._writes:  # after a write during the read, the result is not cached
                 self._cache.update(fetched)
-        for key in keys:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-        while len(self._cache) > CAPACITY:
-            self._cache.popitem(last=False)
+            while len(self._cache) > CAPACITY:
+                self._cache.pop(next(iter(self._cache)))
         return {key: sessions[key] for key in keys}
 
     def put(self, key: Key, place: Place) -> None:

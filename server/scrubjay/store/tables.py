@@ -10,11 +10,10 @@ The options follow from measurements of LanceDB 0.40:
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
 from typing import Any
 
 import lancedb
@@ -121,9 +120,9 @@ _TEXT_INDEXES = {"search_text": _PROSE, "tied": _WORDS}
 FEW_VECTORS = 150_000
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Tables:
-    """The open tables of one connection."""
+    """The open tables of one connection, and what is cached of them."""
 
     turns: AsyncTable
     memories: AsyncTable
@@ -131,30 +130,18 @@ class Tables:
     passages: AsyncTable
     building: AsyncTable | None = None  # the next generation of passages, not searched yet
     lock: WriteLock = field(default_factory=WriteLock)  # held by every write
-    # Documents are not cached: a search shows their chunks and reads few of their records.
-    cached_records: Mapping[str, RecordCache[Any]] = field(
-        default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
-    )
-    # One cache for both columns, because a search uses both, and after a write both are read at once.
-    codes_and_ties: TableCache = field(
-        default_factory=lambda: TableCache(
-            FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id", first=2 * FIRST
-        )
-    )
-    whole_passages: TableCache = field(
-        default_factory=lambda: TableCache(FEW_VECTORS, list(PassageRow._fields))
-    )
-    cached_vectors: VectorCache = field(default_factory=lambda: VectorCache(FEW_VECTORS))
 
-    @cached_property
-    def cached_ties(self) -> TieCache:
-        """Return the index of the ties of the passages that are in memory."""
-        return TieCache(self.codes_and_ties)
-
-    @cached_property
-    def cached_passages(self) -> PassageCache:
-        """Return the cache of the passages that searches found."""
-        return PassageCache(self.whole_passages)
+    def __post_init__(self) -> None:
+        # Documents are not cached: a search shows their chunks and reads few of their records.
+        kinds = {"turns": Turn, "memories": Memory}
+        self.cached_records = {name: RecordCache[Any](kind, 50_000) for name, kind in kinds.items()}
+        # One cache for both columns, because a search uses both, and after a write both are read at once.
+        columns = ["record_id", "token_vectors", "tied"]
+        self.codes_and_ties = TableCache(FEW_VECTORS, columns, key="record_id", first=2 * FIRST)
+        self.cached_ties = TieCache(self.codes_and_ties)
+        self.whole_passages = TableCache(FEW_VECTORS, list(PassageRow._fields))
+        self.cached_passages = PassageCache(self.whole_passages)
+        self.cached_vectors = VectorCache(FEW_VECTORS)
 
     async def warm(self, before: "Tables") -> None:
         """Read again what searches used in memory, in these tables or in those of an earlier connection."""

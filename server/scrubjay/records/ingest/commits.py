@@ -47,7 +47,9 @@ async def index_commits(
     await store.flush()
     where = conditions.both(conditions.matching(scope=scope), conditions.equal("type", COMMIT))
     documents = {row.custom_id: row for row in await store.select(Document, where, columns=_COLUMNS)}
-    new = [commit.id for commit in history if _is_wanted(documents.get(custom_id(commit.id)))]
+    # A commit that a user forgot stays forgotten.
+    unwanted = {key for key, row in documents.items() if not row.forgotten_at or row.forget_reason != GONE}
+    new = [commit.id for commit in history if custom_id(commit.id) not in unwanted]
     gone_ids = _gone_ids(documents.values(), work, history)
     for start in range(0, len(new), BATCH):
         await report(start, len(new), "commits")
@@ -59,11 +61,6 @@ async def index_commits(
         forget = ForgetRecords(ids=gone_ids, reason=GONE)
         await write(envelope("forget", forget, scope=scope, source=source, at=clock()))
     return len(new), len(gone_ids)
-
-
-def _is_wanted(document: Document | None) -> bool:
-    """Return True if a commit is to be added; a commit that a user forgot stays forgotten."""
-    return document is None or (document.forgotten_at is not None and document.forget_reason == GONE)
 
 
 def _gone_ids(documents: Iterable[Document], work: WorkTree, history: Sequence[Commit]) -> list[str]:

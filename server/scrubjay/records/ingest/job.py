@@ -98,11 +98,7 @@ class Ingest:
         documents = await self.store.select(Document, where, columns=_COLUMNS)
         current = [document for document in documents if document.forgotten_at is None]
         self._known_ids = {document.id for document in current}
-        unwanted = {
-            document.path
-            for document in documents
-            if document.forgotten_at is not None and document.forget_reason != GONE
-        }
+        unwanted = {row.path for row in documents if row.forgotten_at and row.forget_reason != GONE}
         roots = [as_text(path) for path in paths]
         current = [row for row in current if row.path is None or not _within(row.path, unreadable)]
         work = await asyncio.to_thread(differences, files, current, roots, unwanted=unwanted, again=again)
@@ -201,31 +197,22 @@ def differences(
     (`unwanted`, by path) is read only if the caller names the file.
     """
     by_path = {document.path: document for document in documents if document.path is not None}
-    files_by_name = {file.name: file for file in entries}
-    files = {
-        path: file
-        for path, file in files_by_name.items()
-        if file.named or path in by_path or path not in unwanted
-    }
-    to_read = [
-        (file, by_path.get(path))
-        for path, file in files.items()
-        if again or not _is_up_to_date(file, by_path.get(path))
-        if file.size
-        or file.named
-        or path in by_path  # an empty file becomes a document only if the caller named it
+    all_files = {file.name: file for file in entries}
+    named_or_known = {path for path, file in all_files.items() if file.named or path in by_path}
+    files = {path: all_files[path] for path in all_files if path in named_or_known or path not in unwanted}
+    # An empty file becomes a document only if the caller named it.
+    nonempty = [
+        (file, by_path.get(path)) for path, file in files.items() if file.size or path in named_or_known
     ]
+    to_read = [(file, row) for file, row in nonempty if again or not _is_up_to_date(file, row)]
+    missing = [path for path in by_path if path not in files and _within(path, roots)]
     gone = [
-        document
-        for path, document in by_path.items()
-        if path not in files
-        and _within(path, roots)
-        and (_was_indexed_with(document, path, roots) or not os.path.lexists(path))
+        by_path[path]
+        for path in missing
+        if _was_indexed_with(by_path[path], path, roots) or not os.path.lexists(path)
     ]
-    unchanged = sum(_is_up_to_date(file, by_path.get(path)) for path, file in files.items())
-    return Differences(
-        tuple(to_read), tuple(gone), 0 if again else unchanged, len(files_by_name) - len(files)
-    )
+    unchanged = 0 if again else sum(_is_up_to_date(file, by_path.get(path)) for path, file in files.items())
+    return Differences(tuple(to_read), tuple(gone), unchanged, len(all_files) - len(files))
 
 
 def _is_up_to_date(file: FileEntry, document: Document | None) -> bool:

@@ -126,9 +126,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
         for entry in entries:
             try:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if _is_tool_folder(entry, is_folder) or _is_ignored(entry.name, is_folder, active):
-                    continue
-                if is_folder and is_home(entry.path):  # indexing a home would change it
+                if (is_folder and _is_skipped_folder(entry)) or _is_ignored(entry.name, is_folder, active):
                     continue
                 if entry.name.startswith(".") and not hidden:
                     if is_folder:
@@ -181,12 +179,9 @@ def _with_count(count: int, reason: str) -> str:
 
 def _home_around(path: str) -> str | None:
     """Return the home of Scrubjay that a path is in, or None."""
-    while not is_home(path):
-        above = os.path.dirname(path)
-        if above == path:
-            return None
-        path = above
-    return path
+    while not is_home(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return path if is_home(path) else None
 
 
 def _is_ignored(name: str, is_folder: bool, active: Sequence[_ActiveRules]) -> bool:
@@ -198,10 +193,9 @@ def _inside(active: Sequence[_ActiveRules], name: str) -> list[_ActiveRules]:
     return [(rules, f"{path}{name}/") for rules, path in active]
 
 
-def _is_tool_folder(entry: os.DirEntry[str], is_folder: bool) -> bool:
-    return is_folder and (
-        entry.name in _TOOL_FOLDERS or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
-    )
+def _is_skipped_folder(entry: os.DirEntry[str]) -> bool:
+    is_of_tool = entry.name in _TOOL_FOLDERS or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+    return is_of_tool or is_home(entry.path)  # indexing a home would change it
 
 
 def _outer_rules(folder: str, tree: Tree) -> list[_ActiveRules]:
