@@ -153,7 +153,6 @@ async def test_no_field_escapes_its_fence(client: Client, engine: Engine, tmp_pa
     for query in ("Which zebra?", f"What of {ORDER}?", *MARKS.values()):
         look(f"injection {query!r}", _inner(await core.search.injection({**event, "prompt": query}, SCOPE)))
     look("opening", _inner((await core.search.opening(event, SCOPE)).text))
-    print(f"{asked} answers over {taken} writes with {len(MARKS)} marks, {len(escapes)} ways out")
     assert not escapes, "\n".join(escapes[:40])
     assert asked >= 500 and taken >= 200
 
@@ -169,7 +168,6 @@ def test_stored_text_cannot_control_a_terminal(newcomer: User) -> None:
     newcomer.gets("add", f"A zebra. {said}")
     (newcomer.project / "zebra\x1b[31m\u202e.md").write_text(f"# Zebra {said}\n\n{said}\n")
     newcomer.gets("index", str(newcomer.project))
-    shown = 0
     for words in (
         ("search", "zebra"),
         ("search", "zebra", "--explain"),
@@ -188,7 +186,6 @@ def test_stored_text_cannot_control_a_terminal(newcomer: User) -> None:
         ("list", "--scope", "\x1b[31m\u202e"),
     ):
         done = newcomer.types(*words)
-        shown += 1
         text = done.stdout + done.stderr
         hidden = {
             f"{ord(letter):#x}"
@@ -200,4 +197,3 @@ def test_stored_text_cannot_control_a_terminal(newcomer: User) -> None:
         else:
             assert not hidden, (words, hidden)
     newcomer.types("stop")
-    print(f"{shown} commands")

@@ -64,10 +64,6 @@ def test_the_same_paths_are_ignored_as_git_ignores(
 @pytest.mark.parametrize(
     ("line", "path", "is_folder", "is_out"),
     [
-        ("**/logs/**", "a/b/logs/c/d", False, True),
-        ("a/**/b", "a/x/y/b", False, True),
-        ("a/**/b", "a/b", False, True),
-        ("a/**", "a", True, False),
         ("/é?.md", "éü.md", False, True),
         ("caf\udce9.md", "caf\udce9.md", False, True),
         ("build/", "x/build", True, True),
@@ -86,7 +82,6 @@ def test_single_rules_match_as_documented(line: str, path: str, is_folder: bool,
         ("*a" * 40_000 + "b", "a" * 255),
         ("**/" * 30_000 + "b", "a/" * 200 + "c"),
         ("[" * 90_000, "a"),
-        ("[[:" * 30_000, "["),
         ("[a-" * 30_000, "a"),
         ("*" * 90_000 + "b", "a" * 255),
     ],

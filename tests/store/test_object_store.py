@@ -84,13 +84,12 @@ async def test_two_sides_of_a_turn_sent_to_two_engines_become_one_turn(start: St
         turn(second, "s1", assistant="Fifteen seconds without a beat.", prompt_id="p1"),
     )
 
-    async def whole() -> bool:
+    async def sides() -> list[tuple[str | None, str | None]]:
         rows = await first.store.select(Turn, conditions.equal("session_id", "s1"))
-        return [(row.user, row.assistant) for row in rows] == [
-            ("How long does the lease last?", "Fifteen seconds without a beat.")
-        ]
+        return [(row.user, row.assistant) for row in rows]
 
-    await until(whole)
+    both = "How long does the lease last?", "Fifteen seconds without a beat."
+    await until(lambda: equals(sides(), [both]))
 
 
 async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its_work(start: Start):
@@ -120,11 +119,8 @@ async def test_writes_handed_to_a_maintainer_that_dies_wait_for_the_next_one(sta
     assert [entry.kind for entry in await inbox.next_entries()] == [ENVELOPE]
 
     async def taken() -> bool:
-        return (
-            second.store.is_writer
-            and await second.store.count(Memory) == 1
-            and await inbox.next_entries() == []
-        )
+        is_done = await second.store.count(Memory) == 1 and await inbox.next_entries() == []
+        return second.store.is_writer and is_done
 
     hurry(second)
     await until(taken)
@@ -143,10 +139,8 @@ async def test_a_restarted_engine_hands_over_the_rest_of_its_spool(start: Start)
 
 async def test_a_record_forgotten_or_purged_through_one_engine_is_gone_in_all(start: Start):
     first, second = await start("a"), await start("b")
-    kept, purged = (
-        await fact(first, "The cellar key hangs left."),
-        await fact(first, "The attic key hangs right."),
-    )
+    kept = await fact(first, "The cellar key hangs left.")
+    purged = await fact(first, "The attic key hangs right.")
     await search(first, "key")
     await forget(second, kept.id)
     request = requests.parse(requests.Forget, {"id": purged.id, "purge": True})
