@@ -22,6 +22,7 @@ from scrubjay.transcripts.turn import ANSWER_KEY, HOST_WORDS, PROMPT_KEY
 
 BEFORE = 3  # recorded turns before a part of a session that are compared with it too
 _GLOBAL_LENGTH = 30  # characters of a prompt_id that is unique across sessions, such as a UUID
+_PERIOD_GAP = 3_600_000_000  # microseconds; turns closer than this are looked up in one period
 _MOMENT = int(SAME_MOMENT * 1_000_000)  # microseconds
 # The columns that show whether a recorded turn may be one of the host's turns.
 _MATCH_COLUMNS = ["id", "session_id", "prompt_id", "started_at"]
@@ -52,14 +53,30 @@ async def _candidates(store: Store, sessions: Iterable[KeptSession]) -> dict[str
         is_near = next_index < len(moments) and moments[next_index] <= moment + _MOMENT
         return turn.session_id in session_ids or turn.prompt_id in prompt_ids or is_near
 
-    period = conditions.NO_ROW
-    if moments:
-        first = conditions.number("started_at", ">=", moments[0] - _MOMENT)
-        period = conditions.both(first, conditions.number("started_at", "<=", moments[-1] + _MOMENT))
-    of_session = conditions.one_of("session_id", session_ids)
-    where = conditions.either(of_session, conditions.one_of("prompt_id", prompt_ids), period)
+    where = conditions.either(
+        conditions.one_of("session_id", session_ids),
+        conditions.one_of("prompt_id", prompt_ids),
+        *(
+            conditions.both(
+                conditions.number("started_at", ">=", first - _MOMENT),
+                conditions.number("started_at", "<=", last + _MOMENT),
+            )
+            for first, last in _periods(moments)
+        ),
+    )
     rows = await store.select_newest(Turn, where, may_match, columns=_MATCH_COLUMNS)
     return await store.get(Turn, [row.id for row in rows])
+
+
+def _periods(moments: list[int]) -> list[tuple[int, int]]:
+    """Return the first and last moment of each run of moments that are near each other."""
+    periods: list[tuple[int, int]] = []
+    for moment in moments:
+        if periods and moment - periods[-1][1] <= _PERIOD_GAP:
+            periods[-1] = periods[-1][0], moment
+        else:
+            periods.append((moment, moment))
+    return periods
 
 
 class _TurnIndex:

@@ -19,15 +19,16 @@ class Names:
 
     def add(self, record: AnyRecord) -> None:
         """Add the names in a staged record."""
-        names = _names(record)
+        names = record.scope, record.role if isinstance(record, Turn) else None
         self._staged.add(names)
         if self._speakers is not None:
             _add(self._speakers, *names)
 
     def clear(self) -> None:
         """Drop all names; they are read again when needed."""
-        self._speakers = None
-        self._staged = set(map(_names, self._all_staged()))
+        self._speakers, self._staged = None, set()
+        for record in self._all_staged():
+            self.add(record)
 
     async def scopes(self) -> frozenset[str]:
         """Return every scope that has a record, or had one when the tables were read."""
@@ -53,10 +54,6 @@ class Names:
                 _add(speakers, *names)
             self._speakers = speakers
         return self._speakers
-
-
-def _names(record: AnyRecord) -> tuple[str, str | None]:
-    return record.scope, record.role if isinstance(record, Turn) else None
 
 
 def _add(speakers: dict[str, set[str]], scope: str, role: str | None = None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -46,10 +47,8 @@ class Ingest:
     _known_ids: set[str] = field(default_factory=set)  # ids of documents
     # Documents whose file is gone, by the digest of its bytes.
     _movable: dict[str, Document] = field(default_factory=dict)
-    _added: int = 0
-    _changed: int = 0
+    _counts: Counter[str] = field(default_factory=Counter)  # of files that were added, changed, or unchanged
     _renamed: set[str] = field(default_factory=set)  # ids of documents
-    _unchanged: int = 0
     _failed: list[NotRead] = field(default_factory=list)
 
     async def run(
@@ -62,7 +61,7 @@ class Ingest:
         found = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
         trees = {path: tree for path, tree in found.items() if tree is not None}
         work = await self._differences(paths, trees, again)
-        self._unchanged = work.unchanged
+        self._counts["unchanged"] = work.unchanged
         self._movable = {row.file_digest: row for row in work.gone if row.file_digest}
         self.states.update((file.name, "queued") for file, _ in work.to_read)
         try:
@@ -78,11 +77,11 @@ class Ingest:
         not_read = [each for tree in trees.values() for each in tree.not_read]
         passed_over = [folder for tree in trees.values() for folder in tree.passed_over]
         return Ingested(
-            added=self._added,
-            changed=self._changed,
+            added=self._counts["added"],
+            changed=self._counts["changed"],
+            unchanged=self._counts["unchanged"],
             renamed=len(self._renamed),
             removed=len(gone),
-            unchanged=self._unchanged,
             forgotten=work.forgotten,
             failed=[*not_read[:MOST_PASSED_OVER], *self._failed],
             passed_over=passed_over[:MOST_PASSED_OVER],
@@ -128,10 +127,10 @@ class Ingest:
         if text.error is not None:
             self._failed.append(NotRead(path=file.name, reason=text.error))
         elif earlier is None:
-            self._added += 1
+            self._counts["added"] += 1
         elif document is not None:
             is_same = document.status == "done" and document.file_digest == digest
-            self._unchanged, self._changed = self._unchanged + is_same, self._changed + (not is_same)
+            self._counts["unchanged" if is_same else "changed"] += 1
 
     def _new_id(self, path: str, digest: str) -> str:
         """Return the id derived from a path, or another id if the document with that id has moved away."""

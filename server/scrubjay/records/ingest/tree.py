@@ -137,12 +137,11 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                     tree.leave_out(entry.path, "is a link, and links are not followed")
                 elif entry.is_file(follow_symlinks=False):
                     state = entry.stat(follow_symlinks=False)
-                    if reason := _refusal(entry):
-                        tree.leave_out(entry.path, reason)
-                        continue
-                    if not state.st_size:
-                        tree.leave_out(entry.path, "is empty")
-                    yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
+                    reason = _refusal(entry)
+                    if reason or not state.st_size:
+                        tree.leave_out(entry.path, reason or "is empty")
+                    if not reason:
+                        yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
             except FileNotFoundError:  # gone since the folder was listed
                 continue
             except OSError as error:
