@@ -99,15 +99,11 @@ async def _settle(core: Core, scope: str) -> Owned:
     secret = f"vex{scope.split('_')[1]}um"
     session = f"session-{PROJECTS.index(scope)}"
     said = f"The zebra of {secret}"
+    asked = f"Which zebra, {secret}?"
     turns = [
-        await turn(
-            core, session, scope=scope, user=f"Which zebra, {secret}?", assistant=f"{said} number {n}."
-        )
-        for n in range(3)
+        await turn(core, where, scope=scope, user=asked, assistant=f"{said} number {n}.")
+        for n, where in enumerate((session, session, session, "everybodys"))
     ]
-    turns.append(
-        await turn(core, "everybodys", scope=scope, user=f"And here, {secret}?", assistant=f"{said} too.")
-    )
     old = await fact(core, f"{said} was striped.", scope=scope, tags=["zebra", secret])
     new = await fact(core, f"{said} is plain.", scope=scope, updates=[old.id], metadata={"who": secret})
     gone = await fact(core, f"{said} is lost.", scope=scope)
@@ -148,31 +144,27 @@ def _calls(other: Owned) -> list[tuple[str, dict[str, Any]]]:
     turns, facts, documents = (other.ids[kind] for kind in ("turn", "memory", "document"))
     said = f"The zebra of {other.secret}"
     wide = {"top_k": 100, "search_mode": "hybrid", "prev_turns": 5, "next_turns": 5}
+    searches = [
+        *(
+            {"query": query}
+            for query in (said, other.secret, "zebra", "Which zebra?", "what did we do today?")
+        ),
+        *({"query": "zebra", "session_id": id} for id in (other.session, "everybodys")),
+        {"query": "zebra", "tags": ["zebra"]},
+        {"query": said, "include": {"forgotten": True, "documents": True}},
+        {"query": "zebra", "filters": {"key": "who", "value": other.secret}},
+    ]
+    links = [{link: [id]} for id in facts for link in ("updates", "extends")]
+    turn = {"user": "Which?", "turn": 1}
     return [
+        *(("search_memories", {**each, **wide}) for each in searches),
+        *(("add_memory", {"content": "A zebra.", **link}) for link in links),
+        *(("record_turn", {"session_id": id, **turn}) for id in (other.session, "everybodys")),
         *(("forget", {"id": id}) for id in (*turns, *facts, *documents, f"{other.session}/0")),
         ("forget", {"content": f"{said} is plain."}),
         ("forget", {"query": said, "dry_run": True}),
-        *(
-            ("search_memories", {"query": query, **wide})
-            for query in (said, other.secret, "zebra", "Which zebra?")
-        ),
-        ("search_memories", {"query": "zebra", "session_id": other.session, **wide}),
-        ("search_memories", {"query": "zebra", "tags": ["zebra"], **wide}),
-        ("search_memories", {"query": "what did we do today?", **wide}),
-        ("search_memories", {"query": said, "include": {"forgotten": True, "documents": True}, **wide}),
-        ("search_memories", {"query": "zebra", "filters": {"key": "who", "value": other.secret}, **wide}),
         *(("search_documents", {"query": query, "limit": 100}) for query in (said, "zebra lives")),
         *(("search_documents", {"query": "zebra", "doc_id": id}) for id in documents),
-        *(
-            ("add_memory", {"content": "A zebra.", link: [id]})
-            for id in facts
-            for link in ("updates", "extends")
-        ),
-        *(
-            ("record_turn", {"session_id": id, "user": "Which?", "turn": 1})
-            for id in (other.session, "everybodys")
-        ),
-        ("search_memories", {"query": "zebra", "session_id": "everybodys", **wide}),
     ]
 
 

@@ -40,16 +40,6 @@ async def commit(store: Store, *changes: Change, fresh: bool = False) -> None:
     await store.flush()
 
 
-async def test_a_thousand_single_writes_are_committed_in_groups(store: Store, now):
-    for n in range(1000):
-        store.stage(Change(a_turn(now, f"turn_{n}", turn=n), (a_passage(now, f"p_{n}", f"turn_{n}"),)))
-        if n % 100 == 99:
-            await store.flush()
-    stats = await store.tables.turns.stats()
-    assert await store.count(Turn) == 1000
-    assert stats["fragment_stats"]["num_fragments"] <= 10
-
-
 async def test_a_rewritten_record_loses_removed_passages_and_keeps_the_vectors_of_the_others(
     store: Store, now
 ):

@@ -116,10 +116,7 @@ def new_document(
 
 
 def _file_fields(request: DocumentText, existing: Document | None) -> dict[str, Any]:
-    """Return the fields about the file of a document.
-
-    If the file was added by its own path, `folder` stays None when its folder is indexed.
-    """
+    """Return the fields about a file; its folder is None if the file was first added by its own path."""
     file = request.file
     if file is None:
         return {}

@@ -234,10 +234,7 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
 
 
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
-    """Plan the import of records: new ones are added unchanged, existing ones stay, so it can be repeated.
-
-    If a version is the latest here but replaced in the export, it is marked as replaced here too.
-    """
+    """Plan the import of records: new ones are added unchanged, existing ones stay, so it can be repeated."""
     records = [record_of(values) for values in parse(ImportRecords, request.args).records]
     stored: dict[str, AnyRecord] = {}
     for kind in TABLE_OF:

@@ -46,8 +46,8 @@ async def plan_facts(
 ) -> tuple[Change, ...]:
     """Plan the facts of a document: add new ones, restore old ones, and forget those without a paragraph.
 
-    If another fact of the scope has the same text (and, with a `group`, the group's metadata), that fact is
-    linked to the document instead. A `new` document has no facts yet.
+    If another fact of the scope has the same text (and the metadata of `group`), that fact is linked to the
+    document instead. A `new` document has no facts yet.
     """
     if document.task_type is None:
         return ()

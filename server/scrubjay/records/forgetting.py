@@ -1,7 +1,4 @@
-"""Forgets records of any kind, which hides them from every search, and restores those that are not purged.
-
-`store.purging` removes purged bytes from the disk. No record is ever forgotten because of its age.
-"""
+"""Forgets records of any kind, which hides them from every search, and restores those that are not purged."""
 
 from collections.abc import Sequence
 from datetime import datetime

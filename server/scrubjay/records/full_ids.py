@@ -1,8 +1,9 @@
 """Completes partial ids that callers give; `text.short_ids` shortens ids for display.
 
 A caller names a record by its id or the beginning of its id (with or without its kind: `mem_1a2b`, `1a2b`),
-and a turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see. An id
-without a match is returned unchanged; the code that needs the record reports it.
+and a turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see, or
+the function raises InputError. An id without a match is returned unchanged; the code that needs the record
+reports it.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -25,10 +26,7 @@ T = TypeVar("T", Turn, Memory, Document)
 
 
 async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable[str] = tuple(_KINDS)) -> str:
-    """Return the id of the only record that matches, or `partial_id` itself if no record matches.
-
-    Raises InputError if several records match.
-    """
+    """Return the id of the only record that matches, or `partial_id` itself if no record matches."""
     kind, _, rest = partial_id.partition("_")
     matches: list[AnyRecord] = []
     for prefix in kinds:
@@ -47,10 +45,7 @@ async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable
 
 
 async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str:
-    """Return the id of the only document that matches, or `partial_id` if it is a custom_id or matches none.
-
-    Raises InputError if several documents match.
-    """
+    """Return the id of the only document that matches, or `partial_id` if it is a custom_id or unknown."""
     where = conditions.equal("custom_id", partial_id)
     is_custom_id = await _select(
         store, Document, scopes, where, ["custom_id"], lambda row: row.custom_id == partial_id
@@ -59,10 +54,7 @@ async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str
 
 
 async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
-    """Return the id of the only session that matches, or `partial_id` itself if no session matches.
-
-    Raises InputError if several sessions match.
-    """
+    """Return the id of the only session that matches, or `partial_id` itself if no session matches."""
     if len(partial_id) < LEAST:
         return partial_id
     where = conditions.starts_with("session_id", partial_id)

@@ -232,10 +232,7 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
 
 
 async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
-    """Plan to keep a fact: a derived fact then counts as if a person had stated it.
-
-    Raises NotFound if no fact has the id.
-    """
+    """Plan to keep a derived fact as if a person had stated it. Raises NotFound if no fact has the id."""
     request = parse(Review, envelope.args)
     fact = await store.find(request.id)
     if not isinstance(fact, Memory):

@@ -135,20 +135,12 @@ def _memory_passage(memory: Memory) -> Passage:
 
 
 def with_gloss(text: str, kinds: str) -> str:
-    """Append the kinds of the things that a text names, so that a small model knows its subject.
-
-    >>> with_gloss("Atlas uses pnpm.", "package manager")
-    'Atlas uses pnpm. (package manager)'
-    """
+    """Append the kinds of the things that a text names, so that a small model knows its subject."""
     return f"{text} ({kinds})" if kinds else text
 
 
 def label_words(tags: Iterable[str], partition_id: str) -> str:
-    """Return the words of a fact's tags and partition, which are searched like words of its text.
-
-    >>> label_words(["ui"], "mem_preference"), label_words([], "mem_semantic")
-    ('ui preference', '')
-    """
+    """Return the words of a fact's tags and partition, which are searched like words of its text."""
     name = "" if partition_id in _GENERIC_PARTITIONS else partition_id.removeprefix("mem_").replace("_", " ")
     return " ".join(dict.fromkeys(filter(None, (*tags, name))))
 

@@ -61,10 +61,7 @@ class Digest:
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
-    """Return the digest of a session without forgotten turns. `turns` are in order, and not empty.
-
-    A model reads the texts (about 15 ms for 500 characters, once), so call this in a thread.
-    """
+    """Return the digest of a session; call it in a thread. `turns` are in order, and not empty."""
     exchanges = _exchanges(turns)
     title, title_by = title_of(turns)
     file_counts = Counter(file for exchange in exchanges for file in exchange.files)
@@ -110,11 +107,7 @@ def exchange_of(turn: Turn) -> Exchange:
 
 
 def _in_project(path: str, project: str) -> str:
-    """Return a path relative to the project's folder if the folder has the project's name.
-
-    >>> _in_project("/home/kim/kestrel/cmd/main.go", "kestrel"), _in_project("cmd/main.go", "kestrel")
-    ('cmd/main.go', 'cmd/main.go')
-    """
+    """Return a path relative to the project's folder if the folder has the project's name."""
     _, separator, rest = path.replace("\\", "/").partition(f"/{project}/")
     return rest if separator and rest else path
 

@@ -24,10 +24,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan(Generic[A]):
-    """What a write will change in the store, and its answer to the caller; planning writes nothing.
-
-    The bytes of the `purged` records are removed once all acknowledged writes are on the disk.
-    """
+    """What a write will change, and its answer; `purged` are ids of records whose bytes will be removed."""
 
     answer: A
     changes: Sequence[Change] = ()

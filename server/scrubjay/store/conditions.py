@@ -1,8 +1,6 @@
 """Conditions on rows: the only module that writes SQL and puts values into it.
 
-LanceDB filters are DataFusion SQL. In a literal, only the single quote is special (it is doubled);
-backslashes, newlines and all other characters are plain text. Column names come from our own code, never from
-a caller.
+In a literal of DataFusion SQL, only the single quote is special. Column names come from our own code.
 """
 
 from collections.abc import Collection, Iterable

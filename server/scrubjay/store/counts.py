@@ -1,7 +1,4 @@
-"""Counts the current records of a store, in Arrow, because there may be millions.
-
-The caller must have committed all writes (`Store.flush`).
-"""
+"""Counts the committed current records of a store, in Arrow, because there may be millions."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -47,10 +44,7 @@ class ScopeCounts:
 
 
 def current(kind: type, scopes: Sequence[str], now: datetime, *others: Where) -> Where:
-    """Return the condition that a fact or turn is in one of these scopes and is current.
-
-    Session summaries are left out, because they repeat the turns of their session.
-    """
+    """Return the condition that a fact or turn is in one of these scopes, current, and not a summary."""
     return conditions.both(
         conditions.one_of("scope", scopes),
         conditions.current(kind, now),

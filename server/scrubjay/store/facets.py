@@ -30,11 +30,7 @@ _COLUMN = "facets"
 
 
 def facets(metadata: Mapping[str, Any]) -> str | None:
-    """Return metadata in this module's encoding, or None if there is nothing to search for.
-
-    >>> facets({"n": 5})
-    '\\x00=n\\x00:5\\x00\\x00~n\\x00:5\\x00\\x00#n\\x00:5.0\\x00'
-    """
+    """Return metadata in this module's encoding, or None if there is nothing to search for."""
     return "".join(field for name, value in metadata.items() for field in _fields(name, value)) or None
 
 

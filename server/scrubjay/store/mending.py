@@ -67,10 +67,7 @@ async def examine(store: Store, *, deep: bool) -> None:
 
 
 async def mend(store: Store) -> tuple[int, str | None]:
-    """Delete the records of damaged fragments, so that the store can continue without them.
-
-    Return the number of records, and the folder that has the store's files as they were before.
-    """
+    """Delete the records of damaged fragments; return their number, and a folder with the earlier files."""
     if (inventory := store.inventory) is None:
         return 0, None
     deleted = 0

@@ -174,10 +174,7 @@ def dump_note(note: IndexNote) -> str:
 async def load_or_create_note(
     notes: Notes, path: str, dim: int | None, repairs: list[str] | None = None
 ) -> IndexNote:
-    """Return the note on the index, for the engine that writes; `dim` is the width of future vectors.
-
-    If there are passages but no readable note, begin a new generation and add a sentence to `repairs`.
-    """
+    """Return the note on the index, or a new note if it is lost; `dim` is the width of future vectors."""
     text = await notes.read(INDEX)
     try:
         note = None if text is None else parse_note(text, path)

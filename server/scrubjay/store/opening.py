@@ -1,4 +1,7 @@
-"""Opens a store in a folder or a bucket. In a bucket one engine creates the tables, and the others wait."""
+"""Opens a store in a folder or a bucket. In a bucket one engine creates the tables, and the others wait.
+
+The functions raise StoreError if the store is unreachable or damaged, or a newer Scrubjay wrote it.
+"""
 
 import asyncio
 import os
@@ -31,10 +34,7 @@ _PAUSE = 0.5
 
 
 async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SECONDS) -> Store:
-    """Open the store in a folder, or below the prefix of a bucket; see `open_store`.
-
-    Raises StoreError if it is unreachable or damaged, or a newer Scrubjay wrote it.
-    """
+    """Open the store in a folder, or below the prefix of a bucket; see `open_store`."""
     try:
         if is_shared(path):
             return await _open_shared(path, dim, lease_seconds)
@@ -55,10 +55,7 @@ async def has_vectors(path: str) -> bool:
 
 
 async def open_store(path: str, *, dim: int | None) -> Store:
-    """Open the store in a folder, creating it; `dim` is the width of the vectors (None: unknown).
-
-    Raises StoreError if the files are damaged, or a newer Scrubjay wrote them.
-    """
+    """Open the store in a folder, creating it; `dim` is the width of the vectors (None: unknown)."""
     os.makedirs(path, mode=0o700, exist_ok=True)
     notes = FileNotes(path)
     with suppress(UnreadableNote):

@@ -1,7 +1,4 @@
-"""The order of turns in their sessions, for looking up neighbours: a bounded cache of the turns table.
-
-The engine is the only writer and reports every write, so that cached sessions stay correct.
-"""
+"""The order of turns in their sessions: a bounded cache, correct because the engine reports every write."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""Reads the records as they were at one moment, even if others are written meanwhile.
-
-LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` stops
-upkeep from doing that.
-"""
+"""Reads the records as they were at one moment; meanwhile `Store.readers` stops the clean-up of versions."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager

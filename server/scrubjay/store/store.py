@@ -66,10 +66,7 @@ class Store(Connection):
     # -- writing
 
     def stage(self, change: Change, *, fresh: bool = False) -> None:
-        """Add a write to the next commit; reads by id and by session see it at once.
-
-        `fresh` means that an interrupted commit cannot have written any of it to the disk.
-        """
+        """Add a write to the next commit; `fresh` means that an interrupted commit cannot have written it."""
         record = change.record
         self._staged.add(change, fresh=fresh)
         self.names.add(record)
@@ -194,10 +191,7 @@ class Store(Connection):
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
     ) -> dict[str, T]:
-        """Return records by id, in their staged version if they have one; unknown ids are left out.
-
-        For committed records, only `columns` and the id are read; by default all columns.
-        """
+        """Return records by id, staged or committed; of committed ones, read only `columns` and the id."""
         wanted = list(dict.fromkeys(ids))
         staged = ((record_id, self._staged_record(record_id)) for record_id in wanted)
         records = {record_id: row for record_id, row in staged if isinstance(row, kind)}

@@ -54,10 +54,7 @@ class Ingest:
     async def run(
         self, paths: Sequence[str], report: Report, *, again: bool = False, hidden: bool = False
     ) -> Ingested:
-        """Bring the documents of these files and folders up to date; `paths` are absolute.
-
-        Raises InputError if a path does not exist or cannot be read; then nothing is changed.
-        """
+        """Bring the documents at these absolute paths up to date. Raises InputError if a path is missing."""
         found = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
         trees = {path: tree for path, tree in found.items() if tree is not None}
         work = await self._differences(paths, trees, again)

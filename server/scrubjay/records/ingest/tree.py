@@ -1,7 +1,4 @@
-"""Lists the files at a path: the file itself, or the files of a folder that its .gitignore does not ignore.
-
-It opens only .gitignore files, and files whose names do not show whether they are text.
-"""
+"""Lists the files at a path: the file, or the files of a folder that its .gitignore does not ignore."""
 
 from __future__ import annotations
 
@@ -168,11 +165,7 @@ def _refusal(entry: os.DirEntry[str]) -> str | None:
 
 
 def _with_count(count: int, reason: str) -> str:
-    """Return a reason as a sentence about this many files.
-
-    >>> _with_count(3, "is empty")
-    '3 files: each is empty'
-    """
+    """Return a reason as a sentence about this many files, such as "3 files: each is empty"."""
     return f"1 file {reason}" if count == 1 else f"{count:,} files: each {reason}"
 
 

@@ -122,10 +122,7 @@ def require_maintainer(shared: Shared | None, what: str) -> None:
 
 
 async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
-    """Join the shared store at `path`; create the tables with which its engines coordinate.
-
-    Raises LanceDB's ValueError or RuntimeError if the bucket cannot be reached.
-    """
+    """Join the shared store at `path`; create the tables with which its engines coordinate."""
     database = await connect(path, fresh=ALWAYS)
     notes = await open_notes(database)
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
