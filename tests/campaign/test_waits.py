@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import random
+import socket
 import sys
 import threading
 import time
@@ -20,7 +21,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx2
+import psutil
 import pytest
+from answering import answering
 from assistant import Assistant, engines, until
 from small_disk import BALLAST, fill, small_disk
 from stories.conftest import new_user, opens, user
@@ -144,7 +148,9 @@ def all_of(pool: ThreadPoolExecutor, work: list[Callable[[], object]]) -> None:
 
 
 def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_killed(
-    user: User, opens: Callable[..., Assistant], tally: Tally
+    user: User,
+    opens: Callable[..., Assistant],
+    tally: Tally,
 ) -> None:
     each = round(30 * SCALE)
     clients = [opens() for _ in range(4)]
@@ -161,8 +167,84 @@ def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_kill
     assert spool.broken_paths(user.home) == []
 
 
+def lives(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+class Served:
+    """An engine that answers HTTP at one port, and is started again whenever it was killed."""
+
+    def __init__(self, of: User) -> None:
+        self._user, self._over = of, threading.Event()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def run(self) -> None:
+        """Serve until `stop`."""
+        while not self._over.is_set():
+            with answering(self._user, at=f"127.0.0.1:{self.port}", loaded=False) as url:
+                assert url == self.url
+                (engine,) = engines(self._user.home.root)
+                until(lambda its=engine: self._over.is_set() or not lives(its), "it is killed", 3_600)
+
+    def stop(self) -> None:
+        """Let `run` end."""
+        self._over.set()
+
+
+def by_http(served: Served, tally: Tally, name: str, numbers: range) -> None:
+    """Memories and documents, by turns, each until it is acknowledged."""
+    with httpx2.Client(base_url=served.url, timeout=30, headers={"Authorization": "Bearer local"}) as http:
+        for number in numbers:
+            text = f"Ringed gull {name}-{number} was seen at mole {number * 37 + 5}."
+            while True:
+                began = time.monotonic()
+                try:
+                    if number % 2:
+                        body = {"content": text, "customId": f"{name}-{number}", "containerTag": name}
+                        answer = http.post("/v3/documents", json=body)
+                    else:
+                        body = {"memories": [{"content": text}], "containerTag": name}
+                        answer = http.post("/v4/memories", json=body)
+                except httpx2.TransportError:
+                    continue  # no engine is running, or it was killed before it answered
+                tally.longest = max(tally.longest, time.monotonic() - began)
+                if answer.is_success:
+                    tally.take(text)
+                    break
+                assert answer.status_code in (503, 507), answer.text
+                tally.refused += 1
+
+
+def test_writes_of_eight_http_programs_are_stored_once_however_often_the_engine_is_killed(
+    tmp_path: Path, tally: Tally
+) -> None:
+    each, of = round(15 * SCALE), make_user(tmp_path)
+    served = Served(of)
+
+    def write_all() -> None:
+        with ThreadPoolExecutor(8) as writers:
+            all_of(writers, [lambda n=n: by_http(served, tally, f"w{n}", range(each)) for n in range(8)])  # type: ignore[misc]
+
+    with ThreadPoolExecutor(3) as pool:
+        keeping = pool.submit(served.run)
+        killing = pool.submit(kill_engines, of.home.root, tally, 8 * each, random.Random(8))
+        try:
+            write_all()
+            killing.result()
+            story = "8 programs over HTTP under kill -9"
+            tally.compare(of, story)
+        finally:
+            served.stop()
+        keeping.result()
+
+
 def test_ten_clients_that_start_at_once_share_one_engine_and_are_answered_in_time(
-    user: User, opens: Callable[..., Assistant], tally: Tally
+    user: User,
+    opens: Callable[..., Assistant],
+    tally: Tally,
 ) -> None:
     def begin(round_: int, number: int) -> Assistant:
         with tally.timed():
@@ -229,8 +311,47 @@ def test_a_disk_that_is_full_again_and_again_loses_nothing_and_every_call_is_ans
     tally.compare(of, f"a full disk, {searched} searches")
 
 
-def test_every_call_is_answered_despite_a_frozen_engine(
-    user: User, opens: Callable[..., Assistant], tally: Tally
+def test_600_unread_searches_and_a_client_that_never_reads_block_no_other_client(
+    user: User,
+    opens: Callable[..., Assistant],
+    tally: Tally,
+) -> None:
+    greedy, deaf, lively = opens(), opens(), opens()
+    for number in range(120):
+        text = f"Ringed bird {number} was seen at weir {number * 31 + 7}."
+        written(lively, tally, "add_memory", text, content=text)
+    for number in range(600):
+        greedy.say("tools/call", name="search_memories", arguments={"query": f"bird at weir {number}"})
+    stuck = threading.Thread(target=flood, args=(deaf,), daemon=True)
+    stuck.start()
+    for number in range(20):
+        text = f"Ringed bird {number + 120} was seen at weir {number * 31 + 8}."
+        written(lively, tally, "add_memory", text, content=text)
+        with tally.timed():
+            assert lively.recall(f"bird {number} weir")
+    with tally.timed():
+        late = opens()
+        assert late.recall("bird 7 weir")
+    read = sum("result" in greedy.hear() for _ in range(600))
+    deaf.kill()
+    stuck.join(30)
+    assert read == 600 and not stuck.is_alive()
+    story = f"600 unread searches and a deaf client, {600 - read} unanswered"
+    tally.compare(user, story)
+
+
+def flood(client: Assistant) -> None:
+    """Ask for long answers and read none, until the pipe is gone."""
+    with contextlib.suppress(OSError, ValueError):
+        while True:
+            client.say("tools/call", name="search_memories", arguments={"query": "bird", "top_k": 50})
+
+
+def test_every_call_is_answered_despite_a_frozen_engine_or_a_missing_temporary_folder(
+    user: User,
+    opens: Callable[..., Assistant],
+    tally: Tally,
+    tmp_path: Path,
 ) -> None:
     linked = opens()
     written(linked, tally, "add_memory", "The zebra is called Marty.", content="The zebra is called Marty.")
@@ -252,7 +373,14 @@ def test_every_call_is_answered_despite_a_frozen_engine(
     tally.take("What is the lion called?")
     frozen.resume()
     assert linked.recall("zebra")
-    tally.compare(user, f"a frozen engine, {unanswered} unanswered")
+    os.rename(user.home.scratch, tmp_path / "gone")  # TMPDIR to an engine, which may still write there
+    with tally.timed():
+        linked.call("add_memory", content="The hippo is called Gloria.")
+    tally.take("The hippo is called Gloria.")
+    with tally.timed():
+        assert "Gloria" in linked.recall("hippo")[0]
+    story = f"a frozen engine, TMPDIR gone, {unanswered} unanswered"
+    tally.compare(user, story)
     assert not unanswered
 
 
