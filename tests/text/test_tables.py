@@ -15,7 +15,7 @@ LISTS = table("words")
 CUES = table("cues")
 
 
-@pytest.mark.parametrize("name", [*LISTS, *CUES["lists"]])
+@pytest.mark.parametrize("name", [*LISTS, *CUES["lists"], *table("dates")["patterns"]])
 def test_every_table_is_used(name: str) -> None:
     assert f'"{name}"' in SOURCE or f"'{name}'" in SOURCE
 
@@ -26,7 +26,7 @@ def test_no_word_is_in_a_list_twice(name: str) -> None:
 
 
 def test_every_part_of_a_pattern_is_used() -> None:
-    for patterns in (CUES, table("answer_kinds")):
+    for patterns in (CUES, table("answer_kinds"), table("dates")):
         written = str(patterns)
         assert [part for part in patterns["parts"] if f"{{{part}}}" not in written] in ([], ["no_person"])
 

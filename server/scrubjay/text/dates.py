@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta, tzinfo
 
+from scrubjay.text.tables import filled, pattern, table
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 from scrubjay.text.time_phrases import in_english
 
@@ -24,37 +25,10 @@ _DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
 _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
-# After these words, "after" does not mean "until now": "the Saturday after October 28" is near that day.
-_NEAR_WORDS = "day days week weeks weekend month year right just soon shortly".split()
-_NOT_ONWARD = "".join(rf"(?<!{word} )" for word in _NEAR_WORDS)
-_ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IGNORECASE)
-_ONWARD_REACH = 60  # characters before a date that are searched for these words
-_ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
-
-_MONTH_NAME = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_ADJACENT_WEEKDAY, _ONWARD, _ONWARD_WITHIN = (
+    pattern("dates", name) for name in ("adjacent_weekday", "onward", "onward_within")
 )
-_MONTH = rf"(?P<month>{_MONTH_NAME})\.?"
-_DAY_NUMBER = r"(?P<day>[0-3]?\d)(?P<nth>st|nd|rd|th)?"
-_YEAR = r"(?P<year>(?:19|20)\d\d)"
-_WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
-# "Wednesday, November 18", "Wed 2026-11-18", "yesterday (Tuesday)": the weekday adds nothing to the date.
-_DATE_BEGINS = (
-    rf"(?:{_MONTH_NAME}\.? \d|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}|\d{{4}}-\d|\d{{1,2}}[/.]\d)"
-)
-_DAY_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
-_ADJACENT_WEEKDAY = re.compile(
-    rf"(?<![\w-]){_DAY_NAME},? (?:the )?(?={_DATE_BEGINS})| \((?:a )?{_DAY_NAME}\)", re.IGNORECASE
-)
-_COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(NUMBER_WORDS[1:])}|(?:a )?couple(?: of)?)"
-_FEW = r"(?:a few|few|several|some)"
-# Years are missing: "a few years ago" is about people's lives, not about when they spoke.
-_SHORT_UNIT = r"(?P<unit>day|week|month)s?"
-_UNIT = r"(?P<unit>day|week|month|year)s?"
-_PART = r"(?:(?P<part>early|mid|late)(?: in |-| )|(?P<edge>beginning|start|middle|end) of )"
-_IN = r"(?:in|during|since|until|till|by|before|after|from|of|throughout|around|last|this)"
-
+_ONWARD_REACH = 60  # characters before a date that are searched for "since" and "after"
 
 # A function that returns the period of a match, given today, or None if the match is not a date.
 _Reader = Callable[[re.Match[str], datetime], "Period | None"]
@@ -114,8 +88,8 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
     weekdays = [range(*match.span()) for match in _ADJACENT_WEEKDAY.finditer(text)]
     unread = _ADJACENT_WEEKDAY.sub(lambda match: " " * len(match[0]), text)
     today = midnight(now)
-    for pattern, read in _READERS:
-        for match in pattern.finditer(unread):
+    for form, read in _FORMS:
+        for match in form.finditer(unread):
             try:
                 period = read(match, today)
             except (ValueError, OverflowError):  # 30 February, or a year outside the calendar
@@ -389,80 +363,31 @@ def _latest(today: datetime, month: int, day: int) -> datetime:
     raise ValueError(f"there is no day {day} in month {month}")
 
 
-def _pattern(source: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){source}(?![\w-])", re.IGNORECASE)
-
-
-# More specific patterns come first, because text that matches one is hidden from the others.
-_READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
-    (re.compile(rf"(?<![\w-]){_YEAR}[-/](?P<month>[01]\d)[-/](?P<day>[0-3]\d)(?=T\d|(?![\w-]))"), _on_date),
-    (_pattern(rf"{_DAY_NUMBER}(?: of)? {_MONTH},? {_YEAR}"), _on_date),
-    (_pattern(rf"{_MONTH} {_DAY_NUMBER}(?:,? |,){_YEAR}"), _on_date),
-    (_pattern(rf"(?P<day>1[3-9]|2\d|3[01])[/.](?P<month>0?[1-9]|1[0-2])[/.]{_YEAR}"), _on_date),
-    (_pattern(rf"(?P<month>0?[1-9]|1[0-2])/(?P<day>1[3-9]|2\d|3[01]|(?P=month))/{_YEAR}"), _on_date),
-    (_pattern(rf"week of (?:the )?{_MONTH} {_DAY_NUMBER}"), _week_of_date),
-    (_pattern(rf"{_PART}{_MONTH},?(?: of)? {_YEAR}"), _in_month),
-    (_pattern(rf"{_PART}{_MONTH}"), _in_month),
-    (_pattern(rf"{_MONTH},?(?: of)? {_YEAR}"), _in_month),
-    (_pattern(rf"{_MONTH} (?:of )?last year"), _in_month_of_last_year),
-    (_pattern(rf"{_YEAR}-?W(?P<number>[0-5]\d)"), _iso_week),
-    (
-        _pattern(
-            r"(?P<year>)(?:in|of|during|since) (?:(?:calendar )?week |CW ?|W)(?P<number>[0-5]?\d)(?! of)"
-        ),
-        _iso_week,
-    ),
-    (_pattern(rf"(?P<unit>Q|H)(?P<number>[1-4])(?:(?:,| of)? {_YEAR})?"), _in_quarter),
-    (
-        _pattern(rf"(?P<nth>first|second|third|fourth)(?P<number>) (?P<unit>quarter|half)(?: of)? {_YEAR}"),
-        _in_quarter,
-    ),
-    (_pattern(rf"{_YEAR}-(?P<month>0[1-9]|1[0-2])"), _in_month),
-    (
-        _pattern(rf"(?P<lead>on |by |since |until |before |after )?(?:the )?{_DAY_NUMBER}(?: of)? {_MONTH}"),
-        _on_date,
-    ),
-    (_pattern(rf"{_MONTH} {_DAY_NUMBER}"), _on_date),
-    (_pattern(rf"{_IN} {_MONTH}"), _in_month),
-    (_pattern(r"half a year ago"), lambda _, today: _unit("month", today, 6)),
-    (_pattern(rf"{_COUNT} {_UNIT} (?:ago|earlier|back)"), _ago),
-    (_pattern(r"(?P<count>a|two) (?P<unit>fortnight)s? ago"), _ago),
-    (_pattern(rf"{_FEW} {_SHORT_UNIT} (?P<ago>ago|earlier|back)"), _few_units),
-    (_pattern(rf"(?P<ago>)(?:last|past|previous) {_FEW} {_SHORT_UNIT}"), _few_units),
-    (_pattern(rf"(?:half )?{_COUNT} (?P<unit>hour|minute)s? (?:ago|earlier|back)"), _hours),
-    (_pattern(rf"(?:last|past) (?:{_COUNT} )?(?P<unit>hour|minute)s?"), _hours),
-    (_pattern(r"(?:the )?(?P<unit>night|week|weekend|month) before last"), _before_last),
-    (_pattern(r"the other day"), lambda _, today: Period(today - 7 * DAY, today, exact=False)),
-    (
-        _pattern(r"(?:over|during|at|on|this past|the past) (?:the )?weekend(?! (?:before|after|of))"),
-        _weekend,
-    ),
-    (_pattern(rf"{_WEEKDAY} (?:of )?last week"), _weekday_of_last_week),
-    (_pattern(rf"(?:last|past|previous) {_COUNT} {_UNIT}"), _past_units),
-    (_pattern(rf"past (?P<count>){_UNIT}"), _past_units),
-    (_pattern(r"(?P<which>last|this|previous) (?P<unit>weekend|week|month|quarter|year)"), _last_unit),
-    (_pattern(rf"(?P<which>on|last|this|since|until|before|after|by|from) {_WEEKDAY}"), _weekday),
-    (
-        re.compile(
-            rf"(?<![\w-]){_WEEKDAY}(?='s\b|\u2019s\b| (?:morning|afternoon|evening|night)\b)", re.IGNORECASE
-        ),
-        _weekday,
-    ),
-    (
-        re.compile(
-            r"(?<![\w-])(?:on|since|until|before|after|by) the (?P<day>[0-3]?\d)(?:st|nd|rd|th)"
-            r"(?=[?.!,]|\s*$| about)",
-            re.IGNORECASE,
-        ),
-        _of_this_month,
-    ),
-    (
-        _pattern(
-            r"(?:the )?day before yesterday|yesterday|last night|today|tonight"
-            r"|this (?:morning|afternoon|evening)"
-        ),
-        _today_or_yesterday,
-    ),
-    # A season is read as its whole year, because its months depend on the hemisphere.
-    (_pattern(rf"(?:{_IN}|spring|summer|autumn|fall|winter) {_YEAR}(?: (?P<next>[a-z]+))?"), _in_year),
+_READERS: dict[str, _Reader] = {
+    "date": _on_date,
+    "week of date": _week_of_date,
+    "month": _in_month,
+    "month of last year": _in_month_of_last_year,
+    "numbered week": _iso_week,
+    "quarter": _in_quarter,
+    "ago": _ago,
+    "few units": _few_units,
+    "hours": _hours,
+    "before last": _before_last,
+    "the other day": lambda _, today: Period(today - 7 * DAY, today, exact=False),
+    "weekend": _weekend,
+    "weekday of last week": _weekday_of_last_week,
+    "past units": _past_units,
+    "last unit": _last_unit,
+    "weekday": _weekday,
+    "day of month": _of_this_month,
+    "day": _today_or_yesterday,
+    "year": _in_year,
+}
+_END = r"(?:(?![\w-])|(?<=\d)(?=T\d))"  # a time may follow, as in 2026-11-18T10:00
+_FORMS = tuple(
+    (re.compile(rf"(?<![\w-]){filled(form, table('dates')['parts'])}{_END}", re.IGNORECASE), read)
+    for forms in table("dates")["forms"]
+    for read in [_READERS[forms["reader"]]]
+    for form in forms["patterns"].strip().split("\n")
 )

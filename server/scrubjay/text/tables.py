@@ -47,6 +47,12 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
     return text.replace("\n", "")
 
 
+def pattern(table_name: str, name: str) -> re.Pattern[str]:
+    """Compile a pattern of a table, in any case; {name} in it stands for a part of the table."""
+    content = table(table_name)
+    return re.compile(filled(content["patterns"][name], content.get("parts", {})), re.IGNORECASE)
+
+
 def cues(name: str, kind: str = "lists") -> re.Pattern[str]:
     """Compile a list of alternatives in `cues.toml`, each at the start of a word.
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
-from scrubjay.text.terms import NUMBER_WORDS, content_words
-from scrubjay.text.terms import words as words_of
+from scrubjay.text.tables import pattern
+from scrubjay.text.terms import content_words, words
 from scrubjay.text.time_phrases import foreign_function_words, in_english
 
 LONGEST = 300  # characters of a question about a time; a longer text only mentions a time
@@ -20,51 +20,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has 
 
 _FILLER = tables.words("about_time") | tables.words("about_time_abroad")
 
-_COUNT = rf"\d{{1,3}}|{'|'.join(NUMBER_WORDS[1:])}|few|couple of"
-_TALK = r"(?:session|conversation|chat|discussion|meeting)"
-_SESSIONS = re.compile(
-    rf"(?<![\w-])(?:(?P<second>{_TALK} before (?:the )?(?:last|that|previous)(?: one| {_TALK})?"
-    rf"|second[- ]to[- ]last {_TALK})"
-    rf"|(?P<ago>{_COUNT}) {_TALK}s ago"
-    rf"|(?:last|latest|previous|prior|most recent)(?: (?P<count>{_COUNT}))?"
-    rf" (?:(?:coding|working|work) )?(?P<noun>{_TALK}s?|time)"
-    r"|where (?:did )?(?:we|i|you)(?: have|'ve| had|'d)? (?:le(?:ft|ave) off|stop(?:ped)?)|where were we)"
-    r"(?![\w-])",
-    re.IGNORECASE,
-)
-_EVENT = re.compile(
-    r"(?<![\w-])(?P<which>before|prior to|since|after) "
-    r"(?P<words>(?:the|our|my|we|i) [^?.!,;:\n]{2,80}|(?:version |release )?v?\d+\.\d[\w.]{0,20})",
-    re.IGNORECASE,
-)
-_RECENTLY = re.compile(r"(?<![\w-])(?:recently|lately|these days)(?![\w-])", re.IGNORECASE)
-_HOURS = re.compile(
-    rf"(?<![\w-])(?:(?:last|past) (?:(?P<past>{_COUNT}) )?(?P<unit>hour|minute)s?"
-    rf"|(?P<ago>half an|an?|{_COUNT}) (?P<units>hour|minute)s? ago)(?![\w-])",
-    re.IGNORECASE,
-)
+_SESSIONS, _EVENT, _RECENTLY = (pattern("dates", name) for name in ("sessions", "event", "recently"))
+_HOURS, _AGO, _ABOUT = (pattern("dates", name) for name in ("hours", "ago", "about"))
+_PART, _PART_AFTER = pattern("dates", "part_of_day"), pattern("dates", "part_of_day_after")
 _PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 29)}  # hours of a day
-_PART = re.compile(r"(?<![a-z])(?:to)?(morning|afternoon|evening|night)(?![\w-])", re.IGNORECASE)
-_PART_AFTER = re.compile(r" (?:in the |at )?(morning|afternoon|evening|night)(?![\w-])", re.IGNORECASE)
-_BEFORE = re.compile(r"(?<![\w-])(?P<word>before|prior to|until|till|up to)(?: the)? *$", re.IGNORECASE)
-_BEFORE_WITHIN = re.compile(r"(?P<word>before|until|till)(?![\w-])", re.IGNORECASE)
-_RELATIVE = re.compile(
-    r"(?:day|days|week|weeks|month|months|morning|night) (?:before|after) *$", re.IGNORECASE
-)
-_FROM = re.compile(r"(?<![\w-])(?:between|from|since)(?: the)? *$", re.IGNORECASE)
-_FROM_WITHIN = re.compile(r"(?:from|since)(?![\w-])", re.IGNORECASE)
-_TO = re.compile(r" *(?:and|to|until|till|through|-|\u2013)(?: the| on| last)? *", re.IGNORECASE)
+_BEFORE, _BEFORE_WITHIN = pattern("dates", "before"), pattern("dates", "before_within")
+_FROM, _FROM_WITHIN = pattern("dates", "from"), pattern("dates", "from_within")
+_TO, _RELATIVE = pattern("dates", "to"), pattern("dates", "relative")
+_CLOCK_AFTER, _CLOCK_BEFORE = pattern("dates", "clock_after"), pattern("dates", "clock_before")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_ABOUT = re.compile(r" (?:about|on|where|when|with|which|that)(?![\w-])", re.IGNORECASE)
-_AGO = re.compile(
-    rf"(?P<count>an?|(?:a )?(?:{_COUNT})) (?P<unit>day|week|fortnight|month|year)s? ago", re.IGNORECASE
-)
-_CLOCK = (
-    r"(?:(?:at|around|about) )?(?P<hour>[01]?\d|2[0-3])"
-    r"(?:(?::(?P<minute>[0-5]\d))? ?(?P<half>[ap])\.?m\b\.?|:(?P<minutes>[0-5]\d))"
-)
-_CLOCK_AFTER = re.compile(rf",? {_CLOCK}(?![\w:])", re.IGNORECASE)
-_CLOCK_BEFORE = re.compile(rf"(?<![\w:-])(?<!to ){_CLOCK},? (?:on )?$", re.IGNORECASE)
 _HOUR = timedelta(hours=1)
 _NEAR_BEFORE = 20  # characters before a date that are searched for its preposition
 
@@ -116,7 +80,7 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
     dropped = foreign_function_words(text)
     if asked is None or not dropped:
         return asked
-    rest = " ".join(word for word in asked.rest.split() if not dropped.issuperset(words_of(word)))
+    rest = " ".join(word for word in asked.rest.split() if not dropped.issuperset(words(word)))
     return replace(asked, rest=rest)
 
 
