@@ -44,14 +44,6 @@ class Kind:
         return " ".join((self.name, *(other.lstrip("=") for other in self.others[:MOST_OTHERS])))
 
 
-class _Phrase(NamedTuple):
-    """A name, or a word for a kind, as it is written in the file, and its kinds."""
-
-    written: str
-    kinds: tuple[str, ...]
-    source: Source
-
-
 class _Entry(NamedTuple):
     """The tokens of a phrase after the first one, its kinds, and the spelling that it requires, if any."""
 
@@ -62,29 +54,30 @@ class _Entry(NamedTuple):
 
 
 class Dictionary:
-    """Names and kinds. A phrase is stored by its first token, and parsed when a text first has that token."""
+    """Names and kinds; a phrase is found by its first token."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self.kinds = kinds
-        self._phrases: dict[str, list[_Phrase]] = {}
-        self._entries: dict[str, tuple[_Entry, ...]] = {}
+        self._entries: dict[str, dict[tuple[tuple[str, ...], Source], _Entry]] = {}
         # The kinds of phrases in scripts without spaces.
         self._unspaced: dict[tuple[str, Source], tuple[str, ...]] = {}
 
     def add(self, phrase: str, kinds: tuple[str, ...], source: Source) -> bool:
         """Add a phrase; a later name replaces an earlier one. Return False if it has no letter or digit."""
-        if phrase.isascii() and phrase.isalnum():
-            first = phrase.casefold()
-        elif not phrase.isascii() and _UNSPACED.search(phrase):
-            key = (_composed(phrase).casefold(), source)
-            earlier = () if source == "name" else self._unspaced.get(key, ())
-            self._unspaced[key] = (*earlier, *kinds)
+        if not phrase.isascii() and _UNSPACED.search(phrase):
+            unspaced_key = (_composed(phrase).casefold(), source)
+            earlier = () if source == "name" else self._unspaced.get(unspaced_key, ())
+            self._unspaced[unspaced_key] = (*earlier, *kinds)
             return True
-        else:
-            first = next(iter(_folded(_tokens(phrase))), "")
-            if not any(map(str.isalnum, first)):
-                return False
-        self._phrases.setdefault(first, []).append(_Phrase(phrase, kinds, source))
+        spelled = _tokens(phrase)
+        first, *rest = _folded(spelled) or [""]
+        if not any(map(str.isalnum, first)):
+            return False
+        entries, key = self._entries.setdefault(first, {}), (tuple(rest), source)
+        # two kinds of things may have the same phrase
+        earlier = entries[key].kinds if source != "name" and key in entries else ()
+        spelling = " ".join(spelled) if phrase.startswith("=") else None
+        entries[key] = _Entry(key[0], (*earlier, *kinds), source, spelling)
         return True
 
     def kinds_in(self, text: str) -> tuple[str, ...]:
@@ -109,7 +102,8 @@ class Dictionary:
         start = 0
         while start < len(tokens):
             length = 1
-            for entry in self._entries_beginning(tokens[start]):
+            entries = self._entries.get(tokens[start], {}).values()
+            for entry in sorted(entries, key=lambda entry: -len(entry.rest)):
                 end = start + 1 + len(entry.rest)
                 if tuple(tokens[start + 1 : end]) != entry.rest or entry.source not in sources:
                     continue
@@ -128,24 +122,6 @@ class Dictionary:
             if phrase in text:
                 text = text.replace(phrase, " ")
                 yield _Entry((), self._unspaced[phrase, source], source, None)
-
-    def _entries_beginning(self, token: str) -> tuple[_Entry, ...]:
-        """Return the entries of the phrases that begin with a token, longer ones first."""
-        entries = self._entries.get(token)
-        if entries is None and token not in self._phrases:
-            return ()
-        if entries is None:
-            by_key: dict[tuple[tuple[str, ...], Source], _Entry] = {}
-            for written, kinds, source in self._phrases[token]:
-                tokens = _tokens(written)
-                key = (tuple(_folded(tokens[1:])), source)
-                # two kinds of things may have the same phrase
-                earlier = by_key[key].kinds if source != "name" and key in by_key else ()
-                spelling = " ".join(tokens) if written.startswith("=") else None
-                by_key[key] = _Entry(key[0], (*earlier, *kinds), source, spelling)
-            entries = tuple(sorted(by_key.values(), key=lambda entry: -len(entry.rest)))
-            self._entries[token] = entries
-        return entries
 
 
 def _composed(text: str) -> str:
