@@ -196,10 +196,6 @@ def _in_quarter(match: re.Match[str], today: datetime) -> Period:
     return _quarters(begin if match["year"] or begin <= today else begin.replace(year=year - 1), length)
 
 
-def _week_of_date(match: re.Match[str], today: datetime) -> Period:
-    return _unit("week", _latest(today, _month_number(match["month"]), int(match["day"])), 0)
-
-
 def _iso_week(match: re.Match[str], today: datetime) -> Period:
     """Parse the number of a week; if no year is named, it is the latest one that has begun."""
     year, number = int(match["year"] or today.isocalendar().year), int(match["number"])
@@ -207,10 +203,6 @@ def _iso_week(match: re.Match[str], today: datetime) -> Period:
     if not match["year"] and monday > today:
         monday = datetime.combine(date.fromisocalendar(year - 1, number, 1), today.timetz())
     return _unit("week", monday, 0)
-
-
-def _in_month_of_last_year(match: re.Match[str], today: datetime) -> Period:
-    return _month(today.replace(year=today.year - 1, month=_month_number(match["month"]), day=1))
 
 
 def _of_this_month(match: re.Match[str], today: datetime) -> Period:
@@ -249,34 +241,21 @@ def _hours(match: re.Match[str], today: datetime) -> Period:
     return Period(today - DAY * days, today + DAY, exact=False)
 
 
-def _last_unit(match: re.Match[str], today: datetime) -> Period:
-    return _unit(match["unit"].lower(), today, 0 if match["which"].lower() == "this" else 1)
-
-
-def _before_last(match: re.Match[str], today: datetime) -> Period:
-    unit = match["unit"].lower()
-    return _day(today - 2 * DAY) if unit == "night" else _unit(unit, today, 2)
-
-
-def _weekend(_: re.Match[str], today: datetime) -> Period:
-    return _unit("weekend", today, 0 if today.weekday() >= 5 else 1)
-
-
 def _weekday(match: re.Match[str], today: datetime) -> Period:
     """Parse a weekday as its latest date; on a Monday, "on Monday" is today, "last Monday" a week ago."""
-    days_back = (today.weekday() - _WEEKDAYS.index(match["weekday"].lower())) % 7
+    days_back = (today.weekday() - _weekday_number(match)) % 7
     which = (match.groupdict().get("which") or "").lower()
     return _day(today - DAY * (days_back or (7 if which == "last" else 0)))
-
-
-def _weekday_of_last_week(match: re.Match[str], today: datetime) -> Period:
-    return _day(_unit("week", today, 1).start + DAY * _WEEKDAYS.index(match["weekday"].lower()))
 
 
 def _today_or_yesterday(match: re.Match[str], today: datetime) -> Period:
     words = match[0].lower()
     days_back = 2 if words.endswith("before yesterday") else int(words in ("yesterday", "last night"))
     return _day(today - DAY * days_back)
+
+
+def _weekday_number(match: re.Match[str]) -> int:
+    return _WEEKDAYS.index(match["weekday"].lower())
 
 
 def _month_number(name: str) -> int:
@@ -365,20 +344,30 @@ def _latest(today: datetime, month: int, day: int) -> datetime:
 
 _READERS: dict[str, _Reader] = {
     "date": _on_date,
-    "week of date": _week_of_date,
+    "week of date": lambda match, today: _unit(
+        "week", _latest(today, _month_number(match["month"]), int(match["day"])), 0
+    ),
     "month": _in_month,
-    "month of last year": _in_month_of_last_year,
+    "month of last year": lambda match, today: _month(
+        today.replace(year=today.year - 1, month=_month_number(match["month"]), day=1)
+    ),
     "numbered week": _iso_week,
     "quarter": _in_quarter,
     "ago": _ago,
     "few units": _few_units,
     "hours": _hours,
-    "before last": _before_last,
+    "before last": lambda match, today: (
+        _day(today - 2 * DAY) if match["unit"].lower() == "night" else _unit(match["unit"].lower(), today, 2)
+    ),
     "the other day": lambda _, today: Period(today - 7 * DAY, today, exact=False),
-    "weekend": _weekend,
-    "weekday of last week": _weekday_of_last_week,
+    "weekend": lambda _, today: _unit("weekend", today, int(today.weekday() < 5)),
+    "weekday of last week": lambda match, today: _day(
+        _unit("week", today, 1).start + DAY * _weekday_number(match)
+    ),
     "past units": _past_units,
-    "last unit": _last_unit,
+    "last unit": lambda match, today: _unit(
+        match["unit"].lower(), today, int(match["which"].lower() != "this")
+    ),
     "weekday": _weekday,
     "day of month": _of_this_month,
     "day": _today_or_yesterday,

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from contextlib import suppress
 from typing import Any
 
 _LONGEST = 20_000  # characters; a longer block is not front matter
@@ -23,7 +24,12 @@ def front_matter(text: str) -> dict[str, Any]:
     """
     mark, start, end, _ = _span(text)
     block = text[start:end].replace("\r\n", "\n")
-    fields = _toml(block) if mark == "+++" else _yaml(block) if mark else {}
+    fields: dict[Any, Any] = {}
+    if mark == "+++":
+        with suppress(tomllib.TOMLDecodeError, RecursionError):
+            fields = tomllib.loads(block)
+    elif mark:
+        fields = _yaml(block)
     return {str(name).lower(): value for name, value in fields.items()}
 
 
@@ -47,13 +53,6 @@ def _span(text: str) -> tuple[str, int, int, int]:
     begin = _BEGIN.match(head)
     end = _END[begin[1]].search(head, begin.end()) if begin else None
     return (begin[1], begin.end(), end.start(), end.end()) if begin and end else ("", 0, 0, 0)
-
-
-def _toml(block: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(block)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
 
 
 def _yaml(block: str) -> dict[Any, Any]:

@@ -34,38 +34,11 @@ READ, LEAST, UNLIKELY = 0.6, 0.25, -2.5
 _LATER, _STATE = tables.cues("later"), tables.cues("state")
 _PLAN, _NOTHING_OPEN = tables.cues("plan"), tables.cues("nothing_open")
 _SIGNS = {name: tables.cues(name, "signs") for name in tables.table("cues")["signs"]}
-# How the next prompt begins if it says that the open point is done, or asks to do it.
-_DONE = re.compile(
-    r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b"
-    r"|(?:(?:ok(?:ay)?|yes|and|now|then|please|pls),? )*(?:do|fix|port|add|run|make|write|finish|handle)"
-    r" (?:it|that|this|these|them|those|both|so)\b)"
+_DONE, _ASKS, _OFFER, _MARKED, _LIST_HEADING, _FAILING, _ALL_PASS = (
+    tables.pattern("cues", name)
+    for name in ("done", "asks", "offer", "marked", "list_heading", "failing", "all_pass")
 )
-# A line above a list of open points.
-_LIST_HEADING = re.compile(
-    r"""[\s#*_]*(?:still\ |what\ is\ |what's\ )*(?:remaining|to-?dos?|to\ do|next|left(?:\ to\ do)?
-    |missing|later|open(?:\ questions?)?|not\ (?:yet\ )?(?:done|covered|tested)(?:\ yet)?|follow-?ups?
-    |outstanding|pending|known\ (?:gaps|issues|problems))
-    (?:\ (?:work|steps?|items?|tasks?|points?|issues?|for\ later|now|before\ [\w\s]{1,40}))?[\s:*_]*$""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# A line above a list of tests that fail. Such a list is open only if the session ends with it.
-_FAILING = re.compile(
-    r"(?i)\b(?:(?:still|now|currently) (?:fail(?:s|ing)?|red|broken)"
-    r"|[1-9]\d{0,4}(?: \w{1,20}){0,2} (?:fail(?:s|ed|ing|ures?)?|red))\b[^.?!\d]{0,20}:[\s*_]*$"
-)
-_ALL_PASS = re.compile(r"(?i)\ball\b[^.\n]{0,40}\bpass(?:es|ed)?\b")
-# A task that is not ticked.
-_UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
-# A question to the user that names something not done.
-_ASKS = re.compile(
-    r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b|\bcan (?:we|you|i)\b"
-)
-_OFFER = re.compile(
-    r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
-    r"|(?:do you want|would you like)\b|one thing i need\b"
-)
-
-_MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
+_UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")  # a task
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
 _TAKEN_UP = 0.6  # a later turn with at least this share of a point's words takes up the point

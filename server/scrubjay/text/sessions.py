@@ -4,7 +4,6 @@ Sentences are selected in order and never rewritten, as in `summary`.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
@@ -23,13 +22,7 @@ _LEAST_ASKED = 2  # least content words of a prompt that is listed below the tit
 _BRIEF = 100  # characters; a longer sentence about an outcome ranks lower
 _DECISION, _DECIDED = tables.cues("decision"), tables.cues("decided")
 _RESULT, _SMALL_TALK, _LATER = map(tables.cues, ("result", "small_talk", "later"))
-_DEED = re.compile(  # how a sentence begins in which the assistant reports what it did
-    r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
-    r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect|test|measur|profil)\w+ed"
-    r"|wrote|made|built|split|set|put|took|cut|rewrote)\b"
-    r"|(?:done|changed|corrected|dropped|left out|merged|landed|removed|replaced|fixed|settled|understood"
-    r"|agreed)\b"
-)
+_DEED = tables.pattern("cues", "deed")
 
 
 def session_summary(

@@ -25,43 +25,11 @@ _BE = frozenset("is are was were be been being ist sind wird werden est sont es 
 # Tokens that join the items of a list or two clauses, and tokens that end a clause.
 _JOINTS = frozenset({",", "and", "or", "und", "oder", "et", "ou", "y", "o"})
 _TURNS = frozenset({",", ";", ".", ":", "!", "?", "(", ")", "but", "sondern", "aber", "mais", "sino", "pero"})
-_UNSPACED = r"\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts without spaces
 _REWRITTEN = tuple(
-    (re.compile(pattern, re.IGNORECASE), new)
-    for pattern, new in (
-        (r"\bcan(?:not|['\u2019]t)\b", "can not"),
-        (r"\bwon['\u2019]t\b", "will not"),
-        (r"n['\u2019]t\b", " not"),
-        (r"\bn(?:['\u2019]|e )(\w+) plus\b", r"\1 nolonger"),
-        (r"\bkein\w* (\w+) mehr\b", r"nolonger \1"),
-        (r"\b(?:no longer|not any ?more|no more|any ?more|nicht mehr|ya no|dej\w+ de)\b", "nolonger"),
-        (r"\b(?:instead of|rather than|in place of|as opposed to|statt|au lieu de|en lugar de)\b", ", not "),
-        (r"\b(?:is|are|turned|switched) on(?=\s*(?:[.,;]|in\b|by\b|for\b|$))", "is enabled"),
-        (r"\b(prefer\w* (?:[^\s,.;]+ ){1,6}?)over\b", r"\1, not "),
-        (r"\b(?:took|taken|takes) over\b", "takeover"),
-        (r"\b(?:replace[sd]?|supersede[sd]?|dropped)\b(?! (?:by|with)\b|\s*[.,;])", "moved from"),
-        (r"\b(?:replaced|superseded)\b", "moved"),
-        (rf"\b(?:has|have|had)\b(?= (?:\d|(?:{'|'.join(NUMBER_WORDS)})\b))", "is"),
-        (r"\btime[sd]? out\b", "timeout"),
-        (r"\b(?:is |are )?(?:called|named) (?=(?-i:[A-Z]))", "name "),
-        (r"\bbased in\b", "lives in"),
-        (r"\b(?:vs|visual studio) code\b", "vscode"),
-        (r"\b(?:from now on|as of|ab sofort|à partir de|a partir de)\b", "now"),
-        (r"\b[ldnsjmcqu]{1,2}['\u2019](?=\w)", ""),
-        (r"(?<=\d),(?=\d{3}\b)", ""),
-        (r"\b(\d+(?:\.\d+)?)(ms|min|h|kb|mb|gb|tb)\b", r"\1 \2"),
-        (r"(?<=\d) ?s\b", " seconds"),  # otherwise s and d would be stop words
-        (r"(?<=\d) ?d\b", " days"),
-        (r"(?<=[a-z])-(?=[a-z])", ""),
-        (rf"(?<=[{_UNSPACED}])(?=[a-z\d])|(?<=[a-z\d])(?=[{_UNSPACED}])", " "),
-    )
+    (re.compile(tables.filled(source, tables.table("statements")["parts"]), re.IGNORECASE), new)
+    for source, new in tables.table("statements")["rewritten"]
 )
-# The text after these words is a reason or a remark, not the fact.
-_REASON = re.compile(
-    r"(?<=\w),? (?:because|so that|in order to|since|due to|thanks to|which|weil|damit|parce que|porque"
-    r"|puesto que)\b.*?(?=[.;] |$)|, (?:as|da|car)\b.*?(?=[.;] |$)",
-    re.IGNORECASE,
-)
+_REASON = tables.pattern("statements", "reason")
 _TOKEN = re.compile(r"[~#/.@]{0,3}\w+(?:[./:@'\u2019-]+\w+)*%?|[,;.:!?()]")
 _NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
 # Inflectional endings, and how many letters must precede them; the first ending that matches is cut off.

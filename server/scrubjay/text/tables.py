@@ -48,9 +48,9 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
 
 
 def pattern(table_name: str, name: str) -> re.Pattern[str]:
-    """Compile a pattern of a table, in any case; {name} in it stands for a part of the table."""
+    """Compile one of the `patterns` of a table, in which {name} stands for the part of that name."""
     content = table(table_name)
-    return re.compile(filled(content["patterns"][name], content.get("parts", {})), re.IGNORECASE)
+    return re.compile(filled(content["patterns"][name], content["parts"]))
 
 
 def cues(name: str, kind: str = "lists") -> re.Pattern[str]:

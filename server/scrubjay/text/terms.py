@@ -259,7 +259,9 @@ def _additions(text: str) -> list[str]:
     """Return the words to add to a text, each once: no word of the text, no stop word, no single letter."""
     normal = _composed(text)
     respelled = [] if normal == text else _RUN.findall(normal)
-    hidden = [*_hidden_words(" ".join(_ODD.findall(normal))), *_singulars(normal)]
+    letters = normal.lower()
+    plurals = (plural for plural in _SINGULARS if plural in letters and re.search(rf"\b{plural}\b", letters))
+    hidden = [*_hidden_words(" ".join(_ODD.findall(normal))), *map(singular, plurals)]
     if not (respelled or hidden):
         return []
     present = {run.lower() for run in _RUN.findall(text)}
@@ -281,13 +283,6 @@ def singular(word: str) -> str:
     return _SINGULARS.get(word, word)
 
 
-def _singulars(text: str) -> Iterator[str]:
-    letters = text.lower()
-    for plural, single in _SINGULARS.items():
-        if plural in letters and re.search(rf"\b{plural}\b", letters):
-            yield single
-
-
 def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
         if not run.isascii():
@@ -301,11 +296,16 @@ def _hidden_words(text: str) -> Iterator[str]:
         elif code := _ERROR_CODE.fullmatch(run):
             yield from code.groups()
         else:
-            yield from _camel_parts(run)
+            pieces = parts(run)
+            for piece in pieces if len(pieces) > 1 else ():
+                yield from (piece, piece.rstrip("0123456789"))
     for mark, compound in _COMPOUND:
         for name in compound.findall(text) if mark in text else ():
             pieces = _RUN.findall(name)
-            if _is_identifier(pieces, dotted="." in name):
+            # no date, version, `e.g.` or number
+            if pieces[0][0].isalpha() and (
+                mark != "." or all(len(piece) > 1 and piece[0].isalpha() for piece in pieces)
+            ):
                 yield "".join(pieces).lower()
     for match in _GROUPED.finditer(text):
         yield _digits(match)
@@ -329,13 +329,6 @@ def parts(name: str) -> list[str]:
     return pieces
 
 
-def _camel_parts(run: str) -> Iterator[str]:
-    if len(pieces := parts(run)) > 1:
-        for part in pieces:
-            yield part
-            yield part.rstrip("0123456789")
-
-
 def _joined_version(version: str) -> str:
     """Join a version, which is several words to the index, to one word: v2v13v0 for 2.13.0."""
     return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
@@ -350,13 +343,6 @@ def _unspaced_parts(run: str) -> Iterator[str]:
         for piece in pieces:
             letters = piece.translate(_TONES)
             yield from (letters[at : at + size] for at in range(max(1, len(letters) - size + 1)))
-
-
-def _is_identifier(words: list[str], *, dotted: bool) -> bool:
-    """Return True if joined words are an identifier: not a date, a version, `e.g.` or a number."""
-    if dotted:
-        return all(len(word) > 1 and word[0].isalpha() for word in words)
-    return words[0][0].isalpha()
 
 
 def _is_code(token: str) -> bool:

@@ -96,7 +96,10 @@ def _asked(text: str, now: datetime) -> TimeAsked | None:
             named.append(clock[0])
             moment = midnight(period.start) + clock[1]
             period = replace(period, start=moment - _HOUR, end=moment + _HOUR)
-        return TimeAsked(_until_today(period, now), _rest_without(text, named), certain)
+        tomorrow = midnight(now) + DAY
+        if period.start < tomorrow < period.end:  # it reaches into the future, such as this week
+            period = replace(period, end=tomorrow)
+        return TimeAsked(period, _rest_without(text, named), certain)
     if match := _RECENTLY.search(text):
         week = Period(midnight(now) - 7 * DAY, midnight(now) + DAY, exact=False)
         return TimeAsked(week, _rest_without(text, [range(*match.span())]), certain=False)
@@ -201,12 +204,6 @@ def _clock(text: str, date: range) -> tuple[range, timedelta] | None:
         hour = hour % 12 + (12 if match["half"].lower() == "p" else 0)
     minutes = int(match["minute"] or match["minutes"] or 0)
     return range(*match.span()), timedelta(hours=hour, minutes=minutes)
-
-
-def _until_today(period: Period, now: datetime) -> Period:
-    """End a period that reaches into the future, such as this week, with the day of `now`."""
-    tomorrow = midnight(now) + DAY
-    return replace(period, end=tomorrow) if period.start < tomorrow < period.end else period
 
 
 def _hours(text: str, now: datetime) -> list[tuple[range, Period]]:

@@ -18,29 +18,7 @@ _MINOR = 0.4  # factor for a sentence that makes a poor title
 _LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
 _EMPTY = tables.words("empty_prompt")
-_OPENER = re.compile(  # politeness before the subject of a prompt
-    r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|thanks(?:\ a\ lot)?|thank\ you|please|alright|and|also|but|then|now
-      |yes|hallo|moin|guten\ (?:morgen|tag|abend)|bitte|hola|bonjour|salut)\b(?:\ (?:there|again|claude))?
-      [,!.:;]*\s+
-    # without punctuation, these words belong to the sentence
-    |(?:well|great|good|nice|perfect|right|next|no|sure|cool)[,!.:;]+\s+
-    |\[image[^\]]{0,20}\][,:]?\s*
-    |(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ |now\ |maybe\ )*
-    |i(?:\ would|'d)\ (?:like|love)\ (?:you\ )?to\ |i\ (?:want|need)\ (?:you\ )?to\ |help\ me\ (?:to\ )?
-    |let(?:'s|\ us)\ (?!not\ )(?:now\ )?
-    |we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-# Lines of a prompt that do not say what it is about: places of a stack trace, with their code, lone tags, and
-# a chapter such as "Context" that others follow.
-_NOISE = re.compile(
-    r"""^[\ \t]*(?:File\ ".{1,300}",\ line\ \d+.*(?:\n[\ \t]{4,}\S.*){0,2}|at\ .{1,300}:\d+\)?
-    |\.\.\.\ \d+\ more|Traceback\ \(most\ recent\ call\ last\):|\S{1,300}:\d+\ \+0x\w+
-    |</?[a-z][\w-]{0,40}>|\#{1,6}[\ \t]+(?:Context|Background)\b.*(?:\n(?!\#).*)*(?=\n\#))[\ \t]*$
-    """,
-    re.MULTILINE | re.VERBOSE,
-)
+_OPENER, _NOISE = tables.pattern("cues", "opener"), tables.pattern("cues", "noise")
 # A heading at the beginning, not a comment above code.
 _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]+)(?=\n[ \t]*\n|\n#|\Z)")
 
@@ -94,7 +72,7 @@ def subject(exchanges: Sequence[Exchange]) -> str:
     sides = [(excerpt(exchange.user), excerpt(exchange.assistant)) for exchange in exchanges]
     words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
     uses = Counter(word for turn_words in words for word in turn_words)
-    prompts = ["" if is_empty(user) else _without_noise(user) for user, _ in sides]
+    prompts = ["" if is_empty(user) else _HEADING.sub(r"\1\n", _NOISE.sub("", user)) for user, _ in sides]
     # The number of words about each prompt. A turn that follows "yes, do it" is about the prompt before.
     sizes = [0] * len(sides)
     current = 0
@@ -123,16 +101,13 @@ def _central_sentence(texts: Sequence[str], sizes: Sequence[int], uses: Counter[
             position_factor = _FIRST if sentence.paragraph == 0 else 1.0
             worth *= math.log(2 + size) * position_factor * (1.0 if best else _FIRST)
             is_aside = _SMALL_TALK.match(bare) or _ASIDE.search(bare)
-            if is_aside or not _is_prose(bare) or len(bare) > TITLE_LIMIT:
+            # a line of a log or of code has few letters
+            is_prose = sum(char.isalpha() or char == " " for char in bare) >= 0.75 * len(bare)
+            if is_aside or not is_prose or len(bare) > TITLE_LIMIT:
                 worth *= _MINOR
             if worth > best_worth and len(words) >= least:
                 best, best_worth = sentence.text, worth
     return best
-
-
-def _without_noise(prompt: str) -> str:
-    """Return a prompt without the lines of `_NOISE`; a heading that begins it becomes a paragraph."""
-    return _HEADING.sub(r"\1\n", _NOISE.sub("", prompt))
 
 
 def _whole_sentences(text: str) -> list[Sentence]:
@@ -148,11 +123,6 @@ def without_opener(sentence: str) -> str:
     opener = _OPENER.match(sentence)
     rest = sentence[opener.end() :] if opener else sentence
     return rest[:1].upper() + rest[1:] if opener and rest else sentence
-
-
-def _is_prose(sentence: str) -> bool:
-    """Return True if a sentence is mostly words, not a line of a log or of code."""
-    return sum(char.isalpha() or char == " " for char in sentence) >= 0.75 * len(sentence)
 
 
 def cut_to_gist(sentence: str) -> str:

@@ -5,51 +5,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from scrubjay.text.chunking.cuts import Section, checksum
+from scrubjay.text.tables import pattern, table
 
 DEEPEST = 40  # levels of blocks that are split; deeper blocks are cut like text
 
 _TAB = 4  # columns of a tab
 _NAME = 80  # most characters of a name in a breadcrumb
-# A line that begins so belongs to the block above it, although it is not indented.
-_CONTINUES = re.compile(
-    r"\s*(?:[)\]}>]|end\b|else\b|elif\b|elsif\b|elseif\b|catch\b|rescue\b|ensure\b|finally\b|fi\b|done\b|esac\b|then\b|\*/|-->|</)"
+_CONTINUES, _ABOVE, _BRACE, _SECTION, _KEYWORD = (
+    pattern("blocks", name) for name in ("continues", "above", "brace", "section", "keyword")
 )
-# A comment or an attribute belongs to the lines after it.
-_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|---?(?:[\s@|]|$)|;|@|<!--|<#|\{-|--\[\[|\[[\w:(])")
-# The beginnings and ends of comments whose lines may stand as far left as code.
-_LONG_COMMENTS = {
-    "/*": "*/",
-    "<#": "#>",
-    "{-": "-}",
-    "--[[": "]]",
-    "<!--": "-->",
-    '@doc """': '"""',
-    '@moduledoc """': '"""',
-}
-_BRACE = re.compile(r"\s*\{\s*$")  # a brace alone on a line belongs to the line above
-# The head of a section in TOML and INI files.
-_SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")
-_WORD = (
-    r"function|func|fun|fn|def|defp|defmodule|defmacro|class|struct|interface|trait|enum|module|namespace|package|type|sub|proc|procedure"
-    r"|object|protocol|extension|impl|record|contract|message|service|rpc|defn|defun|TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX"
+_NAMES = tuple(
+    pattern("blocks", name) for name in ("item_of_yaml", "function", "key_of_json", "key_of_yaml", "selector")
 )
-_KEYWORD = re.compile(rf"(?:^|[\s(])(?:{_WORD})\s+(?:IF NOT EXISTS\s+)?[\"'`]?([\w.:$-]+)")
-# A function without a keyword, as in Dart, has arguments and perhaps words such as `async` before its brace.
-_BRANCH = "if|for|while|switch|catch|using|lock|match"
-_CALL = r"[ \t]?\([^;{}]{0,300}\)(?:[ \t]+[\w*]{1,20}){0,3}[ \t]*\{$"
-_NAMES = (
-    re.compile(r"\s*-\s+(?:name|id|job_name):\s+[\"']?([^\s\"'#][^\"'#]{0,79})"),  # an item of YAML
-    re.compile(rf"\s*(?:[\w<>\[\],?.]{{1,60}}[ \t]+){{0,4}}(?!(?:{_BRANCH})\b)([\w$]{{1,80}}){_CALL}"),
-    re.compile(r"\s*(?:-\s+)?\"([^\"]{1,80})\"\s*:"),  # a key of JSON
-    re.compile(r"\s*(?:-\s+)?([\w./-]{1,80})\s*:(?:\s|$)"),  # a key of YAML, a target of make
-    re.compile(r"\s*([^\s{}();=][^{}();=]{0,79}?)\s*\{\s*$"),  # a selector, a name before a brace
-)
+_LONG_COMMENTS: dict[str, str] = table("blocks")["comments"]
 
 Path = tuple[str, ...]
 

@@ -113,18 +113,17 @@ def _blocks(text: str, markup: str | None = None) -> Iterator[tuple[int, int, st
             while after < len(lines) and "|" in lines[after]:
                 after += 1
             yield number, after, "table", 0, ""
-        elif (rule := _UNDERLINE.fullmatch(following)) and _may_be_underlined(lines, number):
+        elif (
+            (rule := _UNDERLINE.fullmatch(following))
+            and _PARAGRAPH.fullmatch(lines[number])
+            and not (number and lines[number - 1].strip())  # the line begins a paragraph
+        ):
             after = number + 2
             yield number, after, "heading", 1 if rule[1][0] == "=" else 2, lines[number].strip()
         else:
             after = number + 1
             yield number, after, "text", 0, ""
         number = after
-
-
-def _may_be_underlined(lines: list[str], number: int) -> bool:
-    """Return True if a line begins a paragraph, so that a rule below it makes it a heading."""
-    return _PARAGRAPH.fullmatch(lines[number]) is not None and not (number and lines[number - 1].strip())
 
 
 def _atx_title(rest: str) -> str:

@@ -3,36 +3,20 @@
 import re
 from collections.abc import Iterator, Sequence
 
-# the words in the braces of a LaTeX command, with commands among them
-_BRACED = r"(?:[^{}]|\{(?:[^{}]|\{[^{}]*+\})*+\})++"
-# By markup: a heading (its mark and its words), the beginning of literal text, and the end of this text.
-_LINES = {
-    "asciidoc": (r"(={1,6})[ \t]+(\S.*)", r"(-{4,}|\.{4,}|`{3,}).*", r"{}"),
-    "org": (
-        r"(\*{1,8})[ \t]+(?:(?:TODO|NEXT|DONE)[ \t]+)?(?:\[#\w\][ \t]+)?(\S.*?)(?:[ \t]+:[\w@:]+:)?",
-        r"[ \t]*#\+begin_(\w+).*",
-        r"[ \t]*#\+end_{}.*",
-    ),
-    "latex": (
-        r"[ \t]*\\(part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]]*\])?" rf"\{{({_BRACED})\}}.*",
-        r"[ \t]*\\begin\{(verbatim|lstlisting|minted)\}.*",
-        r".*\\end{{{}}}.*",
-    ),
-    "mediawiki": (
-        r"(={1,6})[ \t]*(\S.*?)[ \t]*\1",
-        r".*<(pre|syntaxhighlight|source)\b(?!.*</).*",
-        r".*</{}>.*",
-    ),
-}
+from scrubjay.text.tables import filled, table
+
 _LONGEST = 300  # characters of a heading, and of a line that begins or ends literal text
+_BRACED = table("markups")["parts"]
+_MARKUPS: dict[str, dict[str, str]] = {
+    name: {part: filled(source, _BRACED) for part, source in markup.items()}
+    for name, markup in table("markups").items()
+    if name != "parts"
+}
 _RULES = {
-    markup: (re.compile(heading), re.compile(begin, re.IGNORECASE), end)
-    for markup, (heading, begin, end) in _LINES.items()
+    name: (re.compile(markup["heading"]), re.compile(markup["begin"], re.IGNORECASE), markup["end"])
+    for name, markup in _MARKUPS.items()
 }
-_TITLES = {
-    "org": re.compile(r"^#\+title:[ \t]*(\S.*)", re.IGNORECASE | re.MULTILINE),
-    "latex": re.compile(rf"^[ \t]*\\title\{{({_BRACED})\}}", re.MULTILINE),
-}
+_TITLES = {name: re.compile(markup["title"]) for name, markup in _MARKUPS.items() if "title" in markup}
 _LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
 _LABEL = re.compile(r"\\label\{[^{}]*\}")
 _COMMAND = re.compile(r"\\[a-z]+\{([^{}]*)\}")
