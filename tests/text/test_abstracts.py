@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,37 +33,21 @@ def test_an_abstract_begins_with_the_heading_and_chooses_recurring_topics() -> N
 
 def test_chosen_sentences_are_in_the_order_of_the_text() -> None:
     said = abstract(GUIDE, heading="Backups")
-    order = [
-        said.find(part)
-        for part in (
-            "Thanks",
-            "A backup copies",
-            "The archive holds",
-            "Some people",
-            "Restoring",
-            "Backups run",
-        )
-    ]
-    found = [at for at in order if at >= 0]
-    assert len(found) >= 2 and found == sorted(found)
+    places = [said.index(part) for part in ("A backup copies", "The archive holds", "Restoring")]
+    assert places == sorted(places)
 
 
-def test_the_abstract_of_code_is_its_top_comment_and_defined_names() -> None:
-    source = '"""Keeps backups of the store in one archive."""\n\nimport os\n\ndef back_up():\n    return "is not prose."\n'
-    assert abstract(source, names=["back_up", "back_up", "restore"], code=True) == (
-        "Keeps backups of the store in one archive.\nDefines back_up, restore."
-    )
-
-
-def test_comments_of_other_programming_languages_are_read_without_their_markers() -> None:
-    assert (
-        abstract("// Keeps backups of the store.\n// One archive each.\npackage a\n", code=True)
-        == "Keeps backups of the store. One archive each."
-    )
-    assert (
-        abstract("/*\n * Keeps backups of the store.\n */\nint main() {}\n", code=True)
-        == "Keeps backups of the store."
-    )
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('"""Keeps backups in one archive."""\n\nimport os\n', "Keeps backups in one archive."),
+        ("// Keeps backups.\n// One archive each.\npackage a\n", "Keeps backups. One archive each."),
+        ("/*\n * Keeps backups of the store.\n */\nint main() {}\n", "Keeps backups of the store."),
+    ],
+)
+def test_the_abstract_of_code_is_its_top_comment_and_defined_names(source: str, expected: str) -> None:
+    names = ["back_up", "back_up", "restore"]
+    assert abstract(source, names=names, code=True) == f"{expected}\nDefines back_up, restore."
 
 
 def test_a_text_without_content_has_an_empty_abstract() -> None:
@@ -79,17 +64,10 @@ def test_an_abstract_is_short_and_deterministic_and_invents_no_word(
 
 
 def test_an_abstract_does_not_depend_on_the_hash_seed() -> None:
-    pairs = [
-        ("amber", "birch"),
-        ("cedar", "delta"),
-        ("ember", "fjord"),
-        ("grove", "heron"),
-        ("inlet", "jetty"),
-    ]
+    pairs = [("amber", "birch"), ("cedar", "delta"), ("ember", "fjord"), ("grove", "heron")]
     lines = [f"The {a} store keeps every {b} table and each {a} index there." for a, b in pairs]
-    text = "\n\n".join(
-        [*lines, *(f"The {b} index keeps each {a} table and every {b} store here." for a, b in pairs)]
-    )
+    lines += [f"The {b} index keeps each {a} table and every {b} store here." for a, b in pairs]
+    text = "\n\n".join(lines)
     script = "import sys; from scrubjay.text.summary import abstract; print(abstract(sys.argv[1], limit=300))"
     found = {
         subprocess.run(
@@ -110,15 +88,3 @@ def test_a_repeated_sentence_occurs_once_and_does_not_hide_the_topic():
     said = abstract(f"{log}\n\n{topic} {end}")
     assert topic in said and said.count("restarted") <= 1
     assert abstract("Our team prefers tabs to spaces. " * 30) == "Our team prefers tabs to spaces."
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            ["The cache is warm today. ", "A queue of 5 jobs waits there. ", "Nothing else moves here. "]
-        )
-    )
-)
-def test_no_sentence_occurs_twice_in_an_abstract(sentences: list[str]):
-    said = abstract("".join(sentences))
-    assert all(said.count(sentence.strip()) <= 1 for sentence in sentences)

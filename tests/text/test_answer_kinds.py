@@ -10,52 +10,28 @@ from scrubjay.search.retrieval.words import rarity, stem
 from scrubjay.text.answer_kinds import AnswerKind, fit, holds, topic, wanted
 from scrubjay.text.terms import compared_words
 
-WANTED: dict[AnswerKind, list[str]] = {
-    "version": ["which Redis version do we run?", "traefik release", "Welche Version von Qt?", "Redis的版本"],
-    "port": ["port of the metrics", "¿En qué puerto escucha?", "どのポートですか"],
-    "duration": ["how long are logs kept", "TTL of the sessions", "Wie oft läuft der Job?", "日志保留多久"],
-    "money": [
-        "what does the colo charge",
-        "price of the plan Basic",
-        "Combien coûte... le prix ?",
-        "费用是多少",
-    ],
-    "size": ["how much RAM has build-1", "size of the queue", "Wie groß ist der Cache?"],
-    "number": [
-        "how many workers are there",
-        "Wie viele Knoten gibt es?",
-        "cuántos nodos hay",
-        "有多少台机器",
-    ],
-    "amount": ["rate limit of the api", "what learning rate do we use"],
-    "date": [
-        "when does the freeze start?",
-        "Wann läuft das Zertifikat ab?",
-        "quando sai a 3.0?",
-        "いつリリース",
-    ],
-    "person": ["who owns billing?", "Wer pflegt das Gateway?", "qui a écrit le parseur ?", "谁负责部署"],
-    "place": [
-        "which region is the bucket in",
-        "In welcher Stadt sitzt die Firma?",
-        "en quelle ville, quelle ville",
-    ],
-    "path": ["where does the agent log to", "which file holds the routes", "Wo liegen die Dumps?"],
-    "reason": [
-        "why no CRDT?",
-        "what caused the outage",
-        "Grund für Inno Setup",
-        "pourquoi Nomad ?",
-        "なぜですか",
-    ],
-    "address": ["url of the wiki", "wireguard subnet", "hostname of the sftp server", "服务器地址"],
-    "licence": ["under what licence do we ship it", "licence of the font"],
-    "name": ["name of the auditor", "which agency does the translations?", "Wie heißt der Prüfer?"],
+WANTED: dict[AnswerKind, str] = {  # questions, separated by bars
+    "version": "which Redis version do we run? | traefik release | Welche Version von Qt? | Redis的版本",
+    "port": "port of the metrics | ¿En qué puerto escucha? | どのポートですか",
+    "duration": "how long are logs kept | TTL of the sessions | Wie oft läuft der Job? | 日志保留多久",
+    "money": "what does the colo charge | price of the plan Basic | Combien coûte... le prix ? | 费用是多少",
+    "size": "how much RAM has build-1 | size of the queue | Wie groß ist der Cache?",
+    "number": "how many workers are there | Wie viele Knoten gibt es? | cuántos nodos hay | 有多少台机器",
+    "amount": "rate limit of the api | what learning rate do we use",
+    "date": "when does the freeze start? | Wann läuft das Zertifikat ab? | quando sai a 3.0? | いつリリース",
+    "person": "who owns billing? | Wer pflegt das Gateway? | qui a écrit le parseur ? | 谁负责部署",
+    "place": "which region is the bucket in | In welcher Stadt sitzt die Firma? | en quelle ville, quelle ville",
+    "path": "where does the agent log to | which file holds the routes | Wo liegen die Dumps?",
+    "reason": "why no CRDT? | what caused the outage | Grund für Inno Setup | pourquoi Nomad ? | なぜですか",
+    "address": "url of the wiki | wireguard subnet | hostname of the sftp server | 服务器地址",
+    "licence": "under what licence do we ship it | licence of the font",
+    "name": "name of the auditor | which agency does the translations? | Wie heißt der Prüfer?",
 }
 
 
 @pytest.mark.parametrize(
-    ("kind", "question"), [(kind, each) for kind, all_ in WANTED.items() for each in all_]
+    ("kind", "question"),
+    [(kind, each) for kind, questions in WANTED.items() for each in questions.split(" | ")],
 )
 def test_a_question_tells_which_kind_of_answer_it_wants(kind: AnswerKind, question: str) -> None:
     assert wanted(question) == kind
@@ -124,26 +100,20 @@ def fits(question: str, text: str) -> float:
     return fit(wanted(question), weights, text, stem)
 
 
+FITTING = """
+which Redis version do we run? | We run Redis 7.2. | We run Redis as the cache, with 4 GB.
+how many kafka brokers are there | There are five Kafka brokers. | Kafka brokers have 3.84 TB each.
+who wrote the Kyverno policies? | Marta wrote the Kyverno policies. | Kyverno policies deny it.
+where does velero write to | Velero writes to bucket ibis-velero. | Velero writes every 6 hours.
+why did marta leave | Marta left because her contract ended. | Marta left at the end of August.
+url of the argo cd ui | Argo CD UI: https://argo.example.org | The Argo CD UI shows all apps.
+Wie lange halten Tokens? | Tokens halten 15 Minuten. | Tokens liegen im Speicher.
+缓存版本 | 缓存的版本是 7.2 | 缓存是 Redis
+"""
+
+
 @pytest.mark.parametrize(
-    ("question", "answer", "about"),
-    [
-        ("which Redis version do we run?", "We run Redis 7.2.", "We run Redis as the cache, with 4 GB."),
-        (
-            "how many kafka brokers are there",
-            "There are five Kafka brokers.",
-            "Kafka brokers have 3.84 TB each.",
-        ),
-        ("who wrote the Kyverno policies?", "Marta wrote the Kyverno policies.", "Kyverno policies deny it."),
-        (
-            "where does velero write to",
-            "Velero writes to bucket ibis-velero.",
-            "Velero writes every 6 hours.",
-        ),
-        ("why did marta leave", "Marta left because her contract ended.", "Marta left at the end of August."),
-        ("url of the argo cd ui", "Argo CD UI: https://argo.example.org", "The Argo CD UI shows all apps."),
-        ("Wie lange halten Tokens?", "Tokens halten 15 Minuten.", "Tokens liegen im Speicher."),
-        ("缓存版本", "缓存的版本是 7.2", "缓存是 Redis"),
-    ],
+    ("question", "answer", "about"), [line.split(" | ") for line in FITTING.strip().split("\n")]
 )
 def test_an_answer_fits_better_than_a_text_that_is_only_about_the_thing(
     question: str, answer: str, about: str
@@ -168,10 +138,6 @@ def test_the_sentence_before_says_what_an_answer_is_about() -> None:
 def test_without_a_kind_a_sentence_fits_by_its_words() -> None:
     assert fits("which cache?", "Redis is the cache.") == pytest.approx(1.0)
     assert fits("which cache?", "") == 0.0
-
-
-def test_a_question_without_words_fits_nothing() -> None:
-    assert fit("version", {}, "Redis 7.2", stem) == 0.0
 
 
 def test_a_topic_keeps_what_an_answer_should_say_again() -> None:

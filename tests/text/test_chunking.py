@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.chunking import Chunk, chunks, split
+from scrubjay.text.chunking import CODE_SIZE, Chunk, chunks, split
+from scrubjay.text.chunking.grammars import LANGUAGES
 
 PIECES = [
     "word", "x" * 30, " ", "\n", "\n\n", ". ", "。", "\t", "é", "```\n", "# Title\n", "===\n", "---\n",
@@ -33,6 +36,13 @@ def assert_covers(text: str, spans: list[tuple[int, int]], size: int) -> None:
     assert not text[at:].strip()
 
 
+def assert_chunks_cover(text: str, found: list[Chunk], size: int) -> None:
+    assert_covers(text, [(chunk.start, chunk.end) for chunk in found], size)
+    for chunk in found:
+        assert chunk.line_start == text.count("\n", 0, chunk.start) + 1
+        assert chunk.line_end == text.count("\n", 0, chunk.end) + 1
+
+
 @given(texts, st.integers(1, 80))
 def test_spans_lose_only_white_space_and_are_never_too_long(text: str, size: int) -> None:
     assert_covers(text, split(text, size), size)
@@ -41,11 +51,26 @@ def test_spans_lose_only_white_space_and_are_never_too_long(text: str, size: int
 @pytest.mark.parametrize("kind", ["markdown", "pdf", "csv", "tsv"])
 @given(text=texts, size=st.integers(1, 80))
 def test_chunks_lose_only_white_space_and_know_their_lines(kind: str, text: str, size: int) -> None:
-    found = cut(text, size, kind)
-    assert_covers(text, [(chunk.start, chunk.end) for chunk in found], size)
-    for chunk in found:
-        assert chunk.line_start == text.count("\n", 0, chunk.start) + 1
-        assert chunk.line_end == text.count("\n", 0, chunk.end) + 1
+    assert_chunks_cover(text, cut(text, size, kind), size)
+
+
+LINES = [
+    "def f():", "class A:", "  x = 1", "    y = 2", "", "}", "{", "foo(bar", "# note", "@wraps", "'''", "/* x", "*/",
+    "é = '漢'", "x" * 70, "a: b", "[s]",
+]  # fmt: skip
+sources = st.builds(str.join, st.sampled_from(["\n", "\r\n"]), st.lists(st.sampled_from(LINES), max_size=50))
+
+
+@given(sources | st.text(), st.sampled_from([*sorted(LANGUAGES), "json", "other"]), st.integers(1, 300))
+def test_chunks_of_any_source_lose_only_white_space(text: str, language: str, size: int) -> None:
+    assert_chunks_cover(text, chunks(text, "code", language, size), size)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", ["python", "json", "javascript"])
+def test_very_deep_nesting_is_not_an_error(language: str) -> None:
+    for text in ("(" * 50_000, "[\n" * 20_000, "".join(" " * n + "if x:\n" for n in range(1500))):
+        assert_chunks_cover(text, chunks(text, "code", language), CODE_SIZE)
 
 
 @given(texts.filter(lambda text: len(text.strip()) <= 80))
@@ -137,34 +162,21 @@ def test_fenced_code_that_does_not_fit_is_cut_at_lines() -> None:
     assert "\n".join(pieces) == text
 
 
-def test_a_deeper_heading_is_nested_under_the_shallower_one() -> None:
-    text = "# A\na\n### B\nb\n## C #\nc\n# C#\nd"
-    assert [chunk.headings for chunk in chunks(text)] == [("A",), ("A", "B"), ("A", "C"), ("C#",)]
-
-
-def test_setext_headings_are_headings_and_front_matter_rules_are_not() -> None:
-    text = "---\ntitle: x\n---\n\nBig\n===\ntext\n\nSmall\n---\nmore\n\n- item\n---\nend"
-    assert [chunk.headings for chunk in chunks(text)] == [(), ("Big",), ("Big", "Small")]
-
-
-def test_an_unclosed_fence_runs_to_the_end() -> None:
-    assert [chunk.headings for chunk in chunks("# A\n\n~~~\n# no\n```\n# no")] == [("A",)]
-
-
-def test_a_document_of_headings_alone_still_has_chunks() -> None:
-    text = "# A\n## B\n# C"
-    found = chunks(text)
-    assert of(text, found) == [text]
-    assert found[0].headings == ("C",)
-
-
-def test_windows_line_ends_are_read_like_others() -> None:
-    text = "# A\r\n\r\ntext\r\n\r\nB\r\n===\r\nmore\r\n"
-    assert [(chunk.headings, chunk.line_end) for chunk in chunks(text)] == [(("A",), 3), (("B",), 7)]
-
-
-def test_blank_texts_have_no_chunks() -> None:
-    assert split(" \n\t") == [] == chunks(" \n\n")
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        ("# A\na\n### B\nb\n## C #\nc\n# C#\nd", [("A",), ("A", "B"), ("A", "C"), ("C#",)]),
+        (
+            "---\ntitle: x\n---\n\nBig\n===\ntext\n\nSmall\n---\nmore\n\n- item\n---\nend",
+            [(), ("Big",), ("Big", "Small")],
+        ),
+        ("# A\n\n~~~\n# no\n```\n# no", [("A",)]),  # the fence is never closed
+        ("# A\n## B\n# C", [("C",)]),
+        ("# A\r\n\r\ntext\r\n\r\nB\r\n===\r\nmore\r\n", [("A",), ("B",)]),
+    ],
+)
+def test_headings_are_read_as_in_markdown(text: str, headings: list[tuple[str, ...]]) -> None:
+    assert [chunk.headings for chunk in chunks(text)] == headings
 
 
 ROWS = "| name | port |\n|---|---|\n" + "".join(f"| service {n} | {8000 + n} |\n" for n in range(40))
@@ -181,16 +193,18 @@ def test_a_long_table_is_cut_at_rows_and_repeats_its_header() -> None:
     )
 
 
-def test_chunks_of_a_csv_file_repeat_its_header_and_keep_rows_whole() -> None:
-    text = "name,note\n" + "".join(f'service {n},"first line\nsecond line, of {n}"\n' for n in range(30))
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("name,note", 'service {},"first line\nsecond line, of it"'),
+        ("name;price", '"service; {}";"1,5 €\na day"'),
+    ],
+)
+def test_chunks_of_a_csv_file_repeat_its_header_and_keep_rows_whole(header: str, row: str) -> None:
+    text = "\n".join([header, *(row.format(n) for n in range(30))])
     found = cut(text, 150, "csv")
-    assert {chunk.repeat for chunk in found[1:]} == {"name,note"}
+    assert {chunk.repeat for chunk in found[1:]} == {header}
     assert all(piece.count('"') % 2 == 0 for piece in of(text, found))
-
-
-def test_the_header_of_a_csv_file_shows_what_separates_its_values() -> None:
-    text = "name;price\n" + "".join(f'"service; {n}";"1,5 €\nper day; net"\n' for n in range(30))
-    assert all(piece.count('"') % 2 == 0 for piece in of(text, cut(text, 150, "csv")))
 
 
 def test_chunks_of_a_pdf_know_their_page() -> None:
@@ -204,16 +218,18 @@ def test_chunks_of_a_pdf_know_their_page() -> None:
     assert of(text, found)[-1] == "three"
 
 
-def test_lists_are_cut_between_items_rather_than_inside_one() -> None:
-    text = "".join(f"- item {n} goes on\n  over a second line\n" for n in range(20))
-    assert all(piece.startswith("- item") for piece in of(text, cut(text, 90)))
-
-
-def test_a_step_keeps_its_details_and_an_error_its_stack_trace() -> None:
-    steps = "".join(f"{n}. Step {n}\n   - first detail\n   - second detail\n" for n in range(20))
-    assert all(piece[0].isdigit() for piece in of(steps, cut(steps, 90)))
-    log = "".join(f"12:00:{n} ERROR failed\n  at a.run\n  at b.run\n  at c.run\n" for n in range(10, 30))
-    assert all(piece.startswith("12:00:") for piece in of(log, cut(log, 120)))
+@pytest.mark.parametrize(
+    ("item", "size", "begin"),
+    [
+        ("- item {} goes on\n  over a second line\n", 90, "- item"),
+        ("{}. Step\n   - first detail\n   - second detail\n", 90, r"\d"),
+        ("12:00:{} ERROR failed\n  at a.run\n  at b.run\n  at c.run\n", 120, "12:00:"),
+    ],
+    ids=["list", "steps", "stack traces"],
+)
+def test_an_item_keeps_its_details(item: str, size: int, begin: str) -> None:
+    text = "".join(item.format(n) for n in range(10, 30))
+    assert all(re.match(begin, piece) for piece in of(text, cut(text, size)))
 
 
 @given(

@@ -49,16 +49,7 @@ def span(text: str, now: datetime) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "2023-05-07",
-        "2023/05/07",
-        "7 May 2023",
-        "May 7th, 2023",
-        "on 7th of may, 2023?",
-        "MAY 7 2023",
-        "on May 7,2023",
-        "at 2023-05-07T10:00:00Z",
-    ],
+    ["2023/05/07", "on 7th of may, 2023?", "MAY 7 2023", "on May 7,2023", "at 2023-05-07T10:00:00Z"],
 )
 def test_a_full_date_is_that_day(text: str, now: datetime) -> None:
     assert only(f"What happened {text}", now) == Period(at("2023-05-07"), at("2023-05-08"), exact=True)
@@ -77,30 +68,22 @@ def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str
     ("text", "first", "last"),
     [
         ("in March 2024", "2024-03-01", "2024-03-31"),
-        ("during Feb. 2024", "2024-02-01", "2024-02-29"),
         ("30 February 2024", "2024-02-01", "2024-02-29"),
         ("the 2023-12 release", "2023-12-01", "2023-12-31"),
         ("in mid-August 2023", "2023-08-11", "2023-08-20"),
         ("at the end of May 2024", "2024-05-21", "2024-05-31"),
         ("late in February 2024", "2024-02-21", "2024-02-29"),
         ("in summer 2023", "2023-01-01", "2023-12-31"),
-        ("in 2022?", "2022-01-01", "2022-12-31"),
         ("today", "2026-03-05", "2026-03-05"),
         ("yesterday", "2026-03-04", "2026-03-04"),
         ("the day before yesterday", "2026-03-03", "2026-03-03"),
-        ("this week", "2026-03-02", "2026-03-08"),
         ("last week", "2026-02-23", "2026-03-01"),
         ("last weekend", "2026-02-28", "2026-03-01"),
-        ("last month", "2026-02-01", "2026-02-28"),
         ("last year", "2025-01-01", "2025-12-31"),
-        ("last quarter", "2025-10-01", "2025-12-31"),
         ("in Q3", "2025-07-01", "2025-09-30"),
-        ("in Q1", "2026-01-01", "2026-03-31"),
-        ("Q3 2024", "2024-07-01", "2024-09-30"),
         ("in the second quarter of 2024", "2024-04-01", "2024-06-30"),
         ("in H2 2024", "2024-07-01", "2024-12-31"),
         ("in the first half of 2025", "2025-01-01", "2025-06-30"),
-        ("over the weekend", "2026-02-28", "2026-03-01"),
         ("the weekend before last", "2026-02-21", "2026-02-22"),
         ("the week before last", "2026-02-16", "2026-02-22"),
         ("the night before last", "2026-03-03", "2026-03-03"),
@@ -110,31 +93,23 @@ def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str
         ("several weeks ago", "2026-01-29", "2026-02-25"),
         ("in the last few days", "2026-02-28", "2026-03-05"),
         ("two weeks ago", "2026-02-16", "2026-02-22"),
-        ("a fortnight ago", "2026-02-16", "2026-02-22"),
         ("half a year ago", "2025-09-01", "2025-09-30"),
         ("an hour ago", "2026-03-04", "2026-03-05"),
         ("in the last 36 hours", "2026-03-03", "2026-03-05"),
         ("this morning", "2026-03-05", "2026-03-05"),
         ("on the 3rd", "2026-03-03", "2026-03-03"),
-        ("on the 20th?", "2026-02-20", "2026-02-20"),
         ("since Monday", "2026-03-02", "2026-03-05"),
-        ("since last week", "2026-02-23", "2026-03-05"),
-        ("since March", "2026-03-01", "2026-03-05"),
-        ("after Monday", "2026-03-03", "2026-03-05"),
         ("after 1 March 2026", "2026-03-02", "2026-03-05"),
         ("by Friday", "2026-02-27", "2026-02-27"),
         ("in Monday's meeting", "2026-03-02", "2026-03-02"),
         ("Monday morning", "2026-03-02", "2026-03-02"),
         ("on Tuesday last week", "2026-02-24", "2026-02-24"),
-        ("3 days ago", "2026-03-02", "2026-03-02"),
-        ("a week ago", "2026-02-23", "2026-03-01"),
         ("a couple of months ago", "2026-01-01", "2026-01-31"),
         ("two years ago", "2024-01-01", "2024-12-31"),
         ("in the past week", "2026-02-26", "2026-03-05"),
         ("the last 3 days", "2026-03-02", "2026-03-05"),
         ("on Thursday", "2026-03-05", "2026-03-05"),
         ("last Thursday", "2026-02-26", "2026-02-26"),
-        ("on Monday", "2026-03-02", "2026-03-02"),
     ],
 )
 def test_a_period_is_read_against_now(text: str, first: str, last: str, now: datetime) -> None:
@@ -146,14 +121,10 @@ def test_a_period_is_read_against_now(text: str, first: str, last: str, now: dat
     [
         ("May 7th", "2025-05-07", "2025-05-07"),
         ("on 7 may", "2025-05-07", "2025-05-07"),
-        ("3 March", "2026-03-03", "2026-03-03"),
         ("29 February", "2024-02-29", "2024-02-29"),
-        ("in March", "2026-03-01", "2026-03-31"),
         ("in may", "2025-05-01", "2025-05-31"),
-        ("last December", "2025-12-01", "2025-12-31"),
         ("at the end of May", "2025-05-21", "2025-05-31"),
         ("in mid-February", "2026-02-11", "2026-02-20"),
-        ("in late March", "2025-03-21", "2025-03-31"),
     ],
 )
 def test_a_date_without_a_year_is_the_latest_one_and_says_so(
@@ -163,29 +134,15 @@ def test_a_date_without_a_year_is_the_latest_one_and_says_so(
     assert only(text, now).any_year
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It may work",
-        "this may fail",
-        "the 7 may differ",
-        "they march on",
-        "April and June met Jan",
-        "30 February",
-        "port 2023",
-        "the end may be near",
-        "some days",
-        "on the 3rd attempt",
-        "the Q5 build",
-        "Monday is a name",
-        "after all, since then",
-        "in 2048 files",
-        "call 2023-05-07-abc",
-        "v2023-05-07",
-        "999999 days ago",
-        "",
-    ],
-)
+NO_DATES = [
+    "It may work", "this may fail", "the 7 may differ", "they march on", "April and June met Jan",
+    "30 February", "port 2023", "the end may be near", "some days", "on the 3rd attempt", "the Q5 build",
+    "Monday is a name", "after all, since then", "in 2048 files", "call 2023-05-07-abc", "v2023-05-07",
+    "999999 days ago", "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_DATES)
 def test_text_that_is_not_a_date_is_ignored(text: str, now: datetime) -> None:
     assert periods(text, now) == []
 
@@ -203,7 +160,6 @@ def test_a_day_is_read_in_the_time_zone_of_now() -> None:
 @pytest.mark.parametrize(
     ("text", "moment", "expected"),
     [
-        ("7 May 2023", "2023-05-05T23:00", 0.0),
         ("7 May 2023", "2023-05-06T00:00", 1.0),
         ("7 May 2023", "2023-05-07T12:00", 1.0),
         ("7 May 2023", "2023-05-08T23:00", 1.0),
@@ -244,19 +200,7 @@ def test_closeness_is_0_one_half_or_1(text: str, now: datetime, moment: datetime
 
 
 @given(
-    st.sampled_from(
-        [
-            "today",
-            "yesterday",
-            "last week",
-            "2 days ago",
-            "on Monday",
-            "since May",
-            "Q3",
-            "a few days ago",
-            "over the weekend",
-        ]
-    ),
+    st.sampled_from("today|yesterday|last week|2 days ago|on Monday|since May|Q3|a few days ago".split("|")),
     moments,
 )
 def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> None:
@@ -268,10 +212,8 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
     [
         ("what did we talk about on March 2?", "2026-03-02"),
         ("What happened last Tuesday?", "2026-03-03"),
-        ("what did we do 3 days ago", "2026-03-02"),
         ("what have we done this week?", "2026-03-02 to 2026-03-05"),
         ("summarize yesterday\u2019s session", "2026-03-04"),
-        ("what changed since Monday?", "2026-03-02 to 2026-03-05"),
         ("what did we work on from March 1 to March 3", "2026-03-01 to 2026-03-03"),
         ("what did we do since Monday until yesterday?", "2026-03-02 to 2026-03-04"),
         ("what did we do before March 2", "before 2026-03-02"),
@@ -284,14 +226,11 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("what have we been up to lately", "2026-02-26 to 2026-03-05"),
         ("what happened on 8 May 2023?", "2023-05-08"),
         ("what did we do on Wednesday, November 12?", "2025-11-12"),
-        ("what did we do on Wed 12 November", "2025-11-12"),
         ("what did we do yesterday (Wednesday)?", "2026-03-04"),
         ("what changed since Sunday, March 1?", "2026-03-01 to 2026-03-05"),
         ("what did we do before Monday 2026-03-02", "before 2026-03-02"),
         ("what did we do in the last session?", PastSessions(1)),
-        ("what happened last time", PastSessions(1)),
         ("where were we?", PastSessions(1)),
-        ("continue where we left off", PastSessions(1)),
         ("what did we do in the session before the last one", PastSessions(2)),
         ("what did we do three sessions ago?", PastSessions(3)),
         ("what were the last two sessions about", PastSessions(1, 2)),
@@ -300,33 +239,26 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("what happened after v2.3", Event("v2.3", after=True)),
         # in other words, or in another language
         ("what did we do between Monday and Wednesday?", "2026-03-02 to 2026-03-04"),
-        ("what did we do from Monday to Wednesday", "2026-03-02 to 2026-03-04"),
         ("what did we do Monday to Wednesday?", "2026-03-02 to 2026-03-04"),
         ("what did we do between February 10 and 12", "2026-02-10 to 2026-02-12"),
-        ("what did we do from 10 to 12 February", "2026-02-10 to 2026-02-12"),
         ("what did we do February 10-12", "2026-02-10 to 2026-02-12"),
         ("what did we do from September to October", "2025-09-01 to 2025-10-31"),
         ("what did we do between May and July 2025", "2025-05-01 to 2025-07-31"),
         ("what did we do Tuesday?", "2026-03-03"),
-        ("what did we do on Tue?", "2026-03-03"),
         ("what did we do up to Tuesday", "before 2026-03-04"),
-        ("what did we do as of Tuesday", "before 2026-03-04"),
         ("what did we do as of February?", "before 2026-03-01"),
         ("what did we do last week Wednesday", "2026-02-25"),
         ("what did we do on 17.2.?", "2026-02-17"),
         ("what did we do on 3.2.2026?", "2026-02-03"),
         ("what did we do on 2/17?", "2026-02-17"),
-        ("what did we do on 3. February", "2026-02-03"),
         ("what did we do on February the 17th", "2026-02-17"),
         ("what did we do in 2/2026", "2026-02-01 to 2026-02-28"),
         ("what did we do since the 1st", "2026-03-01 to 2026-03-05"),
-        ("what did we do in November last year", "2025-11-01 to 2025-11-30"),
         ("what did we do in early 2025", "2025-01-01 to 2025-04-30"),
         ("what did we do in 2025-Q3", "2025-07-01 to 2025-09-30"),
         ("what did we do in the third quarter", "2025-07-01 to 2025-09-30"),
         ("what did we do in the first week of January", "2026-01-01 to 2026-01-07"),
         ("what did we do in week 9", "2026-02-23 to 2026-03-01"),
-        ("what did we do in 2026-W09", "2026-02-23 to 2026-03-01"),
         ("what did we do in W50", "2025-12-08 to 2025-12-14"),
         ("what did we do at 3pm yesterday", "2026-03-04 14:00 to 16:00"),
         ("what did we do yesterday at 15:30?", "2026-03-04 14:30 to 16:30"),
@@ -335,12 +267,9 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("Was haben wir heute Morgen gemacht?", "2026-03-05 04:00 to 12:00"),
         ("Was haben wir gestern um 15 Uhr gemacht?", "2026-03-04 14:00 to 16:00"),
         ("Was haben wir letzte Woche besprochen?", "2026-02-23 to 2026-03-01"),
-        ("Was haben wir seit Dienstag gemacht?", "2026-03-03 to 2026-03-05"),
-        ("Was haben wir vor 3 Tagen gemacht?", "2026-03-02"),
         ("Was haben wir am 3.2. gemacht?", "2026-02-03"),
         ("Was haben wir vom 10. bis 12. Februar gemacht?", "2026-02-10 to 2026-02-12"),
         ("Was haben wir in KW 9 gemacht?", "2026-02-23 to 2026-03-01"),
-        ("Qu'avons-nous fait hier ?", "2026-03-04"),
         ("Qu\u2019avons-nous fait avant-hier ?", "2026-03-03"),
         ("Qu'avons-nous fait la semaine derni\u00e8re ?", "2026-02-23 to 2026-03-01"),
         ("Qu'avons-nous fait mardi ?", "2026-03-03"),
@@ -382,20 +311,14 @@ def test_content_words_are_separated_from_the_time(
     assert asked is not None and (asked.words, asked.certain) == (words, firm)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "why did we move to gRPC?",
-        "the last time we discussed retries",
-        "our last conversation about retries",
-        "what did we do on Monday or on March 1?",
-        "what did we do the day before March 1?",
-        "before that, since then, after all",
-        "the session store",
-        "yesterday " * 40,
-        "",
-    ],
-)
+NO_TIME_ASKED = [
+    "why did we move to gRPC?", "the last time we discussed retries", "our last conversation about retries",
+    "what did we do on Monday or on March 1?", "what did we do the day before March 1?",
+    "before that, since then, after all", "the session store", "yesterday " * 40, "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_TIME_ASKED)
 def test_a_question_about_no_specific_time_is_ignored(text: str, now: datetime) -> None:
     assert time_asked(text, now) is None
 
@@ -404,24 +327,20 @@ def test_a_question_about_no_specific_time_is_ignored(text: str, now: datetime) 
     ("phrase", "begins", "is_over"),
     [
         ("yesterday", "2026-03-04T00:00", "2026-03-05T00:00"),
-        ("last Tuesday", "2026-03-03T00:00", "2026-03-04T00:00"),
         ("tuesday", "2026-03-03T00:00", "2026-03-04T00:00"),
         ("3 days ago", "2026-03-02T00:00", "2026-03-03T00:00"),
         ("two weeks ago", "2026-02-19T00:00", "2026-02-20T00:00"),
-        ("4 months ago", "2025-11-05T00:00", "2025-11-06T00:00"),
         ("a year ago", "2025-03-05T00:00", "2025-03-06T00:00"),
         ("last week", "2026-02-23T00:00", "2026-03-02T00:00"),
         ("this week", "2026-03-02T00:00", "2026-03-06T00:00"),
         ("November 11", "2025-11-11T00:00", "2025-11-12T00:00"),
         ("february", "2026-02-01T00:00", "2026-03-01T00:00"),
-        ("2025", "2025-01-01T00:00", "2026-01-01T00:00"),
         ("2 hours ago", "2026-03-05T10:00", "2026-03-05T10:00"),
         ("half an hour ago", "2026-03-05T11:30", "2026-03-05T11:30"),
         ("now", "2026-03-05T12:00", "2026-03-05T12:00"),
         ("yesterday at 5pm", "2026-03-04T17:00", "2026-03-04T17:00"),
         ("Monday 9:30", "2026-03-02T09:30", "2026-03-02T09:30"),
         ("gestern", "2026-03-04T00:00", "2026-03-05T00:00"),
-        ("letzte Woche", "2026-02-23T00:00", "2026-03-02T00:00"),
         ("vorletzte Woche", "2026-02-16T00:00", "2026-02-23T00:00"),
         ("vor 3 Tagen", "2026-03-02T00:00", "2026-03-03T00:00"),
         ("hier", "2026-03-04T00:00", "2026-03-05T00:00"),
@@ -446,22 +365,15 @@ def test_a_phrase_that_names_no_moment_gives_none(phrase: str, now: datetime) ->
     assert moment_named(phrase, now, end=False) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Was haben wir hier gemacht?",
-        "Was passiert jeden Montag?",
-        "Que fait-on le lundi ?",
-        "le fichier arrive chaque lundi",
-        "\u00bfQu\u00e9 pasa los lunes?",
-        "when do we do Monday planning?",
-        "what runs on 3.11.?",
-        "is 11/17 of the tests green?",
-        "what changed in version 2024.11.3?",
-        "what did we do in week 3 of the course",
-        "in the office Monday to Wednesday",
-    ],
-)
+TIMES_ELSEWHERE = [
+    "Was haben wir hier gemacht?", "Was passiert jeden Montag?", "Que fait-on le lundi ?",
+    "le fichier arrive chaque lundi", "\u00bfQu\u00e9 pasa los lunes?", "when do we do Monday planning?",
+    "what runs on 3.11.?", "is 11/17 of the tests green?", "what changed in version 2024.11.3?",
+    "what did we do in week 3 of the course", "in the office Monday to Wednesday",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TIMES_ELSEWHERE)
 def test_words_that_are_a_time_only_elsewhere_are_ignored(text: str, now: datetime) -> None:
     assert time_asked(text, now) is None
 

@@ -20,30 +20,13 @@ def forms(text: str, **args: object) -> set[str]:
     return {entity.form for entity in entities(text, **args)}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "HttpClient",
-        "httpClient()",
-        "http_client",
-        "HTTP_CLIENT",
-        "_http_client",
-        "self.http_client",
-        "lib::HttpClient",
-        "--http-client",
-        "`http-client`",
-        "http-client.ts",
-        "src/app/http_client.py",
-        "src/app/http_client.py:12:",
-        "./http-client/",
-        "C:\\work\\HttpClient.cs",
-        "tests/test_http_client.py",
-        "HttpClientTest.java",
-        "app/http-client.spec.ts",
-        "(see `src/http_client.py`)",
-        "HttpClient\u306e\u578b",
-    ],
-)
+SPELLINGS = r"""HttpClient httpClient() http_client HTTP_CLIENT _http_client self.http_client lib::HttpClient
+--http-client `http-client` http-client.ts src/app/http_client.py src/app/http_client.py:12: ./http-client/
+C:\work\HttpClient.cs tests/test_http_client.py HttpClientTest.java app/http-client.spec.ts (`src/http_client.py`)
+HttpClientの型""".split()
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
 def test_all_spellings_of_a_name_have_one_form(text: str) -> None:
     assert "httpclient" in forms(f"We changed {text} today.")
 

@@ -51,10 +51,8 @@ def test_different_sentences_are_not_alike() -> None:
         ("We use tabs in Go files.", "In Go files we use tabs."),
         ("Maria owns the billing module.", "The billing module is owned by Maria."),
         ("The API calls the worker.", "The worker is called by the API."),
-        ("We hash passwords with Argon2id.", "Passwords are hashed with Argon2id."),
         ("Use tabs, not spaces.", "Use tabs instead of spaces."),
         ("Never push directly to main.", "Do not push to main directly."),
-        ("Caching is disabled.", "Caching is not enabled."),
         ("The worker pool has eight processes.", "The worker pool has 8 processes."),
         ("Deployments happen on Tuesdays and Fridays.", "We deploy on Fridays and Tuesdays."),
         ("Im Ordner docs nutzen wir Markdown.", "Wir nutzen Markdown im Ordner docs."),
@@ -73,19 +71,14 @@ def test_the_same_fact_in_another_order_voice_or_inflection_is_known(
         ("We use spaces, not tabs.", "We use tabs, not spaces."),
         ("The API calls the worker.", "The worker calls the API."),
         ("The worker calls the API.", "The worker is called by the API."),
-        ("Merge develop into release.", "Merge release into develop."),
         ("Run the linter before the tests.", "Run the tests before the linter."),
         ("Retry, then alert.", "Alert, then retry."),
         ("Copy the logs to S3.", "Copy the logs from S3."),
         ("Tests may touch the network.", "Tests must touch the network."),
         ("All services use Kafka.", "Some services use Kafka."),
-        (
-            "The limit is 30 in production and 7 in staging.",
-            "The limit is 7 in production and 30 in staging.",
-        ),
+        ("It is 30 in production and 7 in staging.", "It is 7 in production and 30 in staging."),
         ("The default is JSON and CSV is optional.", "The default is CSV and JSON is optional."),
         ("The project uses tabs.", "The project does not use tabs."),
-        ("Guests can comment.", "Guests can't comment."),
         ("Changes may be merged without a review.", "Changes may not be merged without a review."),
         ("Tracing is on in production.", "Tracing is off in production."),
         ("Wir nutzen Tabs.", "Wir nutzen keine Tabs."),
@@ -102,9 +95,7 @@ def test_swapped_roles_or_polarity_contradict(old: str, new: str, cosine: float 
     ("old", "new"),
     [
         ("The API listens on port 8080.", "The API listens on port 8081."),
-        ("The token lives for 12 hours.", "The token lives for 12 days."),
         ("The lock is held for 10 ms.", "The lock is held for 10 s."),
-        ("The app targets Android 13.", "The app targets Android 15."),
         ("Uploads are kept 48 hours.", "Uploads are now kept 72 hours, because support asked for it."),
         ("Maria owns the search service.", "Tomasz owns the search service since Maria left."),
         ("Ben owns the data pipeline.", "Carla took over the data pipeline from Ben."),
@@ -117,7 +108,6 @@ def test_swapped_roles_or_polarity_contradict(old: str, new: str, cosine: float 
         ("Kafka topic orders has 6 partitions.", "Kafka topic orders has 12 partitions."),
         ("Logs are kept in Loki for 30 days.", "Logs are kept in Elastic for 90 days."),
         ("Our CI image is Ubuntu 20.04.", "Our CI image is Debian 12."),
-        ("The build takes 4 minutes.", "The build needs 9 minutes."),
         ("The API accepts files up to 10 MB.", "The API now refuses files above 25 MB."),
         ("Use the endpoint /v1/users.", "The endpoint /v1/users is deprecated; use /v2/users."),
         ("Wir nutzen Jenkins.", "Wir nutzen nicht mehr Jenkins."),
@@ -149,27 +139,8 @@ def test_facts_that_merely_share_a_subject_are_unrelated(old: str, new: str):
     assert not is_same_matter(old, new, 0.6)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (
-            "Log retention is 30 days in production and 7 days in staging.",
-            "Log retention is 90 days in production and 7 days in staging.",
-        ),
-        ("Maria owns the search service.", "Tomasz owns the search service since Maria left."),
-        ("The API listens on port 8080.", "The API moved from port 8080 to 9090."),
-    ],
-)
-def test_two_values_of_one_attribute_are_related_even_without_a_cosine(one: str, other: str):
-    assert is_same_matter(one, other)
-
-
-NAMES = st.lists(
-    st.sampled_from("Redis Kafka Loki Vault Grafana Sentry Nginx Consul".split()),
-    min_size=4,
-    max_size=4,
-    unique=True,
-)
+TOOLS = "Redis Kafka Loki Vault Grafana Sentry Nginx Consul".split()
+NAMES = st.lists(st.sampled_from(TOOLS), min_size=4, max_size=4, unique=True)
 ORDERS = [
     "{} calls {}.",
     "{} depends on {}.",
@@ -222,42 +193,6 @@ def test_the_time_is_linear_in_the_text(part: str):
     assert seconds(8_000) < 24 * max(seconds(1_000), 0.001)
 
 
-@pytest.mark.parametrize("cosine", [0.85, 0.95, None])
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Kafka topic orders has 6 partitions.", "Kafka topic invoices has 12 partitions."),
-        ("Kafka topic orders has 6 partitions.", "Kafka topic invoices has 6 partitions."),
-        ("The queue mail has 3 workers.", "The queue pdf now has five workers."),
-        ("Cluster east has 3 nodes.", "Cluster west has 5 nodes."),
-        ("The retry limit for uploads is 3.", "The retry limit for downloads is 5."),
-        ("Feature flag dark_mode is at 10 percent.", "Feature flag new_cart is at 50 percent."),
-    ],
-)
-def test_a_number_of_another_thing_of_the_same_kind_is_no_update(
-    old: str, new: str, cosine: float | None
-) -> None:
-    assert verdict(new, old, cosine) is None
-
-
-@pytest.mark.parametrize("cosine", [0.45, None], ids=["far apart in meaning", "by words"])
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I prefer vim.", "I prefer emacs."),
-        ("I prefer VS Code.", "I prefer Neovim."),
-        ("I prefer tabs.", "I prefer spaces."),
-        ("I use zsh.", "I use fish."),
-        ("We use yarn.", "We use pnpm now."),
-        ("We host on AWS.", "We host on GCP."),
-        ("We branch from develop.", "We branch from main."),
-        ("My favourite editor is vim.", "My favorite editor is emacs."),
-    ],
-)
-def test_another_rival_in_the_same_place_is_an_update(old: str, new: str, cosine: float | None) -> None:
-    assert verdict(new, old, cosine) == "update"
-
-
 @pytest.mark.parametrize(
     ("relation", "cosine", "old", "new"),
     [
@@ -293,6 +228,18 @@ def test_another_rival_in_the_same_place_is_an_update(old: str, new: str, cosine
         ("update", None, "We deploy from main.", "We deploy from the release branch."),
         ("update", None, "Wir deployen am Donnerstag.", "Wir deployen am Montag."),
         ("update", None, "Los despliegues son los jueves.", "Los despliegues son los lunes."),
+        # rivals, far apart in meaning
+        ("update", 0.45, "I prefer vim.", "I prefer emacs."),
+        ("update", None, "I prefer VS Code.", "I prefer Neovim."),
+        ("update", 0.45, "We use yarn.", "We use pnpm now."),
+        ("update", None, "We branch from develop.", "We branch from main."),
+        ("update", 0.45, "My favourite editor is vim.", "My favorite editor is emacs."),
+        # a number of another thing of the same kind
+        (None, 0.95, "Kafka topic orders has 6 partitions.", "Kafka topic invoices has 12 partitions."),
+        (None, None, "Kafka topic orders has 6 partitions.", "Kafka topic invoices has 6 partitions."),
+        (None, 0.95, "The queue mail has 3 workers.", "The queue pdf now has five workers."),
+        (None, 0.95, "Cluster east has 3 nodes.", "Cluster west has 5 nodes."),
+        (None, None, "The retry limit for uploads is 3.", "The retry limit for downloads is 5."),
         # short facts about other matters
         (None, None, "The bug in the parser was a missing check.", "The bug in the scheduler was a race of timers."),
         (None, None, "We deploy on Tuesdays.", "We deploy with Helm."),

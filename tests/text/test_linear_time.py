@@ -72,8 +72,7 @@ SECRETS = [
     "://a:",
     "eyJaaaaaaaa.",
     'password="',
-    "password: a = ",
-    "[redacted:",
+    *("password: a = ", "[redacted:", 'password\\"', "bearer ", "word ", "a", "=", " "),
 ]
 
 

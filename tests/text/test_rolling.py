@@ -50,17 +50,7 @@ QUEUE = [
         ("thumbs/worker.py",),
     ),
 ]
-EMPTY = [
-    "yes",
-    "ok",
-    "Yes, please do it.",
-    "thanks!",
-    "go on",
-    "continue",
-    "sounds good, go ahead",
-    "1",
-    "ja, mach das",
-]
+EMPTY = "yes|Yes, please do it.|thanks!|go on|sounds good, go ahead|1|ja, mach das".split("|")
 
 
 def left_open(turns: list[Exchange]) -> list[str]:
@@ -108,10 +98,8 @@ def test_an_unanswered_prompt_is_open():
     "answer",
     [
         "Nothing is left to do; all 212 tests pass.",
-        "No open questions remain.",
         "I opened the file and the next() call returns.",
         "The API remains compatible.",
-        "We use Next.js and a pending flag.",
         "A short message is sent at once, a long one must wait in line.",
         "I didn't need the lock, so nothing has to be changed by hand.",
     ],
@@ -124,7 +112,6 @@ def test_a_sentence_that_only_sounds_open_is_not(answer: str):
     "point",
     [
         "I have not run the arm job, its runner is offline.",
-        "2 cases fail: refunds with a negative quantity.",
         "The migration of orders needs a follow-up.",
         "Production is waiting for Petra's approval.",
         "Remaining: restore the blobs once.",
@@ -132,7 +119,6 @@ def test_a_sentence_that_only_sounds_open_is_not(answer: str):
         "Once it is at 100 %, the old checkout can go.",
         "The new host follows on Friday.",
         "The manual has not been translated.",
-        "I haven't tried it with Safari.",
         "The rest of the plugins should be checked by someone with access.",
         "At the moment the price is a guess of mine.",
     ],
@@ -182,11 +168,6 @@ def test_a_prompt_that_only_agrees_is_neither_a_title_nor_a_question(prompt: str
     answered = Exchange(prompt, "I moved the parser to core/parse.py.")
     assert title([answered]) == "I moved the parser to core/parse.py"
     assert "Asked" not in session_summary([QUEUE[0], answered])
-
-
-def test_repeated_sentences_are_summarised_once():
-    said = session_summary(LOGIN * 5)
-    assert said.count("login page") == 1 and said.count("root cause") == 1
 
 
 PIECES = [
@@ -242,10 +223,8 @@ def told(*sides: str) -> tuple[str, list[str], list[str]]:
         ("<task>\nMove the config loader to TOML\n</task>\n<rules>\n- be brief\n</rules>", "Move the config"),
         ('# start.sh\necho "start"\nwhy does this script fail on alpine?', 'echo "start" why does this'),
         ("[Image #1] the button is misaligned on mobile", "The button is misaligned on mobile"),
-        ("Hallo, kannst du die Tests reparieren?", "Kannst du die Tests reparieren?"),
         ("No retries in the uploader, they hide errors.", "No retries in the uploader"),
         ("No, the retries hide errors.", "The retries hide errors"),
-        ("Right sidebar overlaps the table.", "Right sidebar overlaps the table"),
         ("Let's not deploy on Fridays.", "Let's not deploy on Fridays"),
     ],
 )
@@ -271,10 +250,8 @@ def test_an_outcome_has_no_question_task_small_talk_or_title():
     "closing",
     [
         "Let me know if you'd like me to tackle either of these!",
-        "Let me know if you want any changes!",
         "Let me know if you have any questions or if anything is unclear!",
         "Is there anything else I can help you with today?",
-        "Does that help with your question?",
         "What would you like to work on next?",
     ],
 )
