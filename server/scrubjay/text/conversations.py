@@ -44,9 +44,8 @@ class Exchange:
 def transcript(text: str, messages: Iterable[Message]) -> str:
     """Add the messages that are new to the text of a conversation, each as `role: text`, in order.
 
-    A message is new unless the text has it after the message before it. So a client may send the whole
-    conversation, its last part, or a single message: only what is new is added, and a repeated call adds
-    nothing. Whatever follows a new message of the user is new as well, even if it is "Done." once more.
+    A message is new unless the text has it after the message before it, so a client may send any part of a
+    conversation again. All that follows a new message of the user is new, even if it is "Done." once more.
 
     >>> transcript("user: hi", [Message("user", "hi"), Message("assistant", "hello")])
     'user: hi\\n\\nassistant: hello'

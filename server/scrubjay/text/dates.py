@@ -103,10 +103,10 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
 
 
 def closeness(period: Period, moment: datetime) -> float:
-    """Rate how close an aware moment is to a period: 1, 0.5 or 0.
+    """Rate how close an aware moment is to a period.
 
-    The result is 1 from one day before the period until its end (for a single day, the end of the next day).
-    It is 0.5 until 10 days after the end, or 14 days if the period is longer than a day, and 0 otherwise.
+    It is 1 from one day before the period until its end (for a single day, the end of the next day), 0.5
+    until 10 days after the end, or 14 if the period is longer than a day, and else 0.
     """
     occurrences = _occurrences(period, moment)
     return max((_closeness(start, end, period.exact, moment) for start, end in occurrences), default=0.0)
@@ -178,16 +178,15 @@ def _in_month(match: re.Match[str], today: datetime) -> Period | None:
 
 
 def _in_year(match: re.Match[str], today: datetime) -> Period | None:
-    following = match["next"]  # "in 2048 files" counts files
-    if following and following.endswith("s") and following not in STOP:
-        return None
-    return _year(today, int(match["year"]))
+    following = match["next"] or ""  # "in 2048 files" counts files
+    is_count = following.endswith("s") and following not in STOP
+    return None if is_count else _year(today, int(match["year"]))
 
 
 def _in_quarter(match: re.Match[str], today: datetime) -> Period:
     """Parse a quarter or half of a year; if no year is named, it is the latest one that has begun."""
-    groups = match.groupdict()
-    number = _ORDINALS.get((groups.get("nth") or "").lower()) or int(match["number"] or 1)
+    nth = match.groupdict().get("nth") or ""
+    number = _ORDINALS.get(nth.lower()) or int(match["number"])
     length = 2 if match["unit"].lower() in ("h", "half") else 1
     if number * length > 4:
         raise ValueError(f"a year has no part {number}")

@@ -64,9 +64,7 @@ class Point:
 def left_open(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchange] = ()) -> list[str]:
     """Return the open points of a session, at most `MOST_OPEN` sentences, the latest first.
 
-    They are an unanswered last prompt, a question at the end of the last answer, and work that is still to be
-    done. A point is closed if a later turn, here or in a later session (`after`), takes it up. `read` reads
-    English.
+    A later turn, here or in a later session (`after`), closes the points that it takes up.
     """
     points = (point.text for point in candidates(exchanges, read, after) if _is_open(point))
     return list(dict.fromkeys(clip(text, LONGEST_OPEN) for text in points))[:MOST_OPEN]
@@ -98,8 +96,7 @@ def _read_points(
     is_done = bool(following) and _DONE.match(following[0].user) is not None
     points = [] if is_done else list(_points(turn.user, turn.assistant, later_turns))
     if _is_unanswered(turn, later_turns):
-        is_asked = turn.user.rstrip().endswith(QUESTION)
-        if is_asked or max(odds.values(), default=0.0) >= 0:
+        if turn.user.rstrip().endswith(QUESTION) or max(odds.values(), default=0.0) >= 0:
             yield from points
         return
     yield from (replace(point, read=odds.get(point.text)) for point in points)

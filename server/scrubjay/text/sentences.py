@@ -15,6 +15,7 @@ _SENTENCE_END = re.compile(
     r"|(?<=[\u3002\uff01\uff1f])"
     r"|(?<=[a-z0-9)]{3}[.!?])(?<!\betc\.)(?<!\bincl\.)(?<!\bapprox\.)\s+(?=[a-z])"
 )
+_IDEOGRAPH = re.compile("[\u2e80-\ua4cf\uf900-\ufaff\U00020000-\U0003ffff]")
 QUESTION = ("?", "\uff1f")  # how a question ends
 _CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 
@@ -104,15 +105,9 @@ def shorten(text: str, most: int) -> str:
 
 def _is_inside_word(before: str, after: str) -> bool:
     """Return True if a cut between these characters is inside a word; next to an ideograph it never is."""
-    pair = (before, after)
-    return all(map(_is_word_character, pair)) and not any(map(_is_ideographic, pair))
+    pair = before + after
+    return all(map(_is_word_character, pair)) and not _IDEOGRAPH.search(pair)
 
 
 def _is_word_character(char: str) -> bool:
     return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
-
-
-def _is_ideographic(char: str) -> bool:
-    return (
-        "\u2e80" <= char <= "\ua4cf" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
-    )

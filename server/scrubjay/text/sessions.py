@@ -31,14 +31,7 @@ def session_summary(
     """Summarise a session: its title, then lines `Outcome:`, `Answered:`, `Asked:`, `Open:` and `Files:`.
 
     `Answered:` is about turns without decisions or actions, `Asked:` about prompts other than the title.
-
-    Args:
-        exchanges: the turns in order.
-        left_open: sentences about what is open.
-        limit: characters of all lines together.
-
-    Returns:
-        The lines with content; no sentence occurs twice. "" if there is no such line.
+    Lines without content are left out; all have at most `limit` characters together.
     """
     head = clip(title(exchanges), limit)
     file_counts = Counter(name for exchange in exchanges for name in exchange.files)

@@ -120,19 +120,14 @@ def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span],
     floor = start + size // 3
     for pattern in _IN_DOCUMENTS if steady else _IN_TURNS:
         # Search one character further, because the white space at the end of a piece does not count.
-        cuts = [match.end() for match in pattern.finditer(text, start, limit + 1)]
-        cuts = [
-            cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _is_inside(cut, near_spans)
-        ]
+        ends = [match.end() for match in pattern.finditer(text, start, limit + 1)]
+        fitting = [cut for cut in ends if cut <= limit or text[cut - 1].isspace()]
+        cuts = [cut for cut in fitting if cut > floor and not _is_inside(cut, near_spans)]
         if cuts:
             return _steadiest(text, cuts, start, size) if steady else cuts[-1]
     spaces = [match.end() for match in _SPACE.finditer(text, start, limit)]
     early_cuts = [cut for cut in spaces if not _is_inside(cut, near_spans)]
     return early_cuts[-1] if early_cuts else limit
-
-
-def _fits(text: str, cut: int, limit: int) -> bool:
-    return cut <= limit or text[cut - 1].isspace()
 
 
 def _is_inside(cut: int, spans: list[Span]) -> bool:
