@@ -104,8 +104,7 @@ def test_a_cut_is_made_at_the_best_possible_position(text: str, first: str) -> N
 
 
 def test_a_cut_does_not_separate_a_short_greeting() -> None:
-    text = "Hi.\n\n" + "word " * 30
-    start, end = split(text, 90)[0]
+    start, end = split("Hi.\n\n" + "word " * 30, 90)[0]
     assert end - start > 80
 
 

@@ -86,14 +86,6 @@ def test_a_session_of_one_short_turn_has_a_summary_too():
     assert said == "Where is the metrics port?\nAnswered: It is 9464, in config/prod.env."
 
 
-def test_an_unanswered_prompt_is_open():
-    asked = Exchange("please rename tick() to advance()", "I renamed it in 14 files.")
-    assert left_open([asked, Exchange("why is CI red on the windows runner?", "")]) == [
-        "why is CI red on the windows runner?"
-    ]
-    assert left_open([asked, Exchange("thanks", "")]) == []
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -125,22 +117,6 @@ def test_a_sentence_that_only_sounds_open_is_not(answer: str):
 )
 def test_the_usual_ways_to_leave_something_open_are_found(point: str):
     assert left_open([Exchange("Go on.", f"The exporter writes CSV.\n\n{point}")]) == [point]
-
-
-def test_tasks_that_are_not_ticked_are_open():
-    tasks = "- [x] the switch\n- [ ] charts still draw black text\n- [ ] the print stylesheet"
-    assert left_open([Exchange("Add a dark mode", f"What I did:\n\n{tasks}")]) == [
-        "charts still draw black text",
-        "the print stylesheet",
-    ]
-
-
-def test_an_item_that_a_later_turn_takes_up_is_no_longer_open():
-    turns = [
-        Exchange("Write the importer.", "The importer works. TODO: tests for empty rows."),
-        Exchange("Write the tests for empty rows.", "I added tests for empty rows to the importer."),
-    ]
-    assert left_open(turns) == []
 
 
 def test_what_was_left_for_later_is_found_early_in_a_session_and_a_state_only_at_its_end():
@@ -193,10 +169,6 @@ def test_no_sentence_occurs_twice_in_a_summary(turns: list[Exchange]):
     made = session_summary([turn._replace(files=()) for turn in turns])
     lines = [line.partition(": ")[2] or line for line in made.split("\n")]
     assert len(set(lines)) == len(lines)
-
-
-def test_an_empty_session_has_no_summary():
-    assert session_summary([]) == session_summary([Exchange("", "")]) == ""
 
 
 def told(*sides: str) -> tuple[str, list[str], list[str]]:
@@ -261,40 +233,31 @@ def test_a_closing_courtesy_is_not_open_but_an_offer_that_names_something_is(clo
     assert told("add logging", f"Each row that fails is logged. {offer}")[2] == [offer]
 
 
-def test_tests_that_fail_when_the_session_ends_are_open():
-    answer = (
-        "I ran the tests: 58 passed, 2 failed:\n\n- `test_refund` gets 422\n- `test_idempotency` times out"
-    )
-    assert told("share one interface", answer)[2] == [
-        "`test_refund` gets 422",
-        "`test_idempotency` times out",
-    ]
-    assert told("share one interface", answer, "fix both", "All 60 tests pass.")[2] == []
-    assert told("share one interface", f"{answer}\n\nI fixed both, and now all 60 tests pass.")[2] == []
-
-
-def test_a_point_is_settled_by_a_turn_that_says_so_without_words_such_as_still():
-    point = "Still to do: source maps are not uploaded yet."
-    assert told("set up sentry", f"Sentry is initialised. {point}")[2] == [point]
-    assert (
-        told("set up sentry", f"Sentry is initialised. {point}", "do CI", "CI uploads source maps.")[2] == []
-    )
+FAILING = "I ran the tests: 58 passed, 2 failed:\n\n- `test_refund` gets 422\n- `test_idempotency` times out"
+LATER = "Still to do: source maps are not uploaded yet."
+TASKS = "What I did:\n\n- [x] the switch\n- [ ] charts still draw black text\n- [ ] the print stylesheet"
 
 
 @pytest.mark.parametrize(
-    ("prompt", "answer", "point"),
+    ("sides", "points"),
     [
-        ("Warum ist der Login kaputt?", "Das Passwort ist Latin-1. ", "Soll ich das im Frontend ändern?"),
-        ("Ajoute une pagination", "C'est fait. ", "Veux-tu que j'ajoute aussi un filtre par statut ?"),
-        ("Repariere die Tests", "Alle laufen durch. ", "Der Gutschein-Test muss noch angepasst werden."),
-        ("Traduis les messages", "Les messages sont traduits. ", "Il reste trois messages sans contexte."),
+        # a prompt without an answer
+        (("rename tick()", "I renamed it.", "why is CI red on windows?", ""), ["why is CI red on windows?"]),
+        (("rename tick()", "I renamed it.", "thanks", ""), []),
+        # tasks, and tests that fail when the session ends
+        (("Add a dark mode", TASKS), ["charts still draw black text", "the print stylesheet"]),
+        (("share one interface", FAILING), ["`test_refund` gets 422", "`test_idempotency` times out"]),
+        (("share one interface", FAILING, "fix both", "All 60 tests pass."), []),
+        (("share one interface", f"{FAILING}\n\nI fixed both, and now all 60 tests pass."), []),
+        # a later turn settles a point, also without words such as "still"
+        (("set up sentry", f"Sentry is initialised. {LATER}"), [LATER]),
+        (("set up sentry", f"Sentry is initialised. {LATER}", "do CI", "CI uploads source maps."), []),
+        # other languages
+        (("Warum ist es kaputt?", "Es ist Latin-1. Soll ich das ändern?"), ["Soll ich das ändern?"]),
+        (("Repariere die Tests", "Einer muss noch angepasst werden."), ["Einer muss noch angepasst werden."]),
+        (("Traduis", "Il reste trois messages sans contexte."), ["Il reste trois messages sans contexte."]),
+        (("Räum auf", "212 Regeln sind weg. Kann ich sonst noch etwas für dich tun?"), []),
     ],
 )
-def test_a_question_at_the_end_and_what_is_still_to_do_is_found_in_other_languages(
-    prompt: str, answer: str, point: str
-):
-    assert told(prompt, answer + point)[2] == [point]
-
-
-def test_a_courtesy_question_in_another_language_is_not_open():
-    assert told("Räum die Stile auf", "212 Regeln sind weg. Kann ich sonst noch etwas für dich tun?")[2] == []
+def test_points_are_open_until_they_are_settled(sides: tuple[str, ...], points: list[str]):
+    assert told(*sides)[2] == points

@@ -79,12 +79,6 @@ def test_small_talk_and_code_are_left_out() -> None:
         assert phrase not in summary
 
 
-def test_in_a_short_summary_the_decision_takes_precedence() -> None:
-    answered = summarise(QUESTION, ANSWER, limit=230).split("\n")[1]
-    assert "root cause" in answered
-    assert "weather" not in answered
-
-
 def test_a_question_after_a_long_log_is_found() -> None:
     log = "\n".join(f"INFO request {n} took {n} ms." for n in range(200))
     assert "Why is the third one slow?" in summarise(

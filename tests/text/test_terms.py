@@ -72,15 +72,11 @@ def test_content_words_exclude_stop_words() -> None:
     ("text", "extra"),
     [
         ("getUserByName", {"get", "user", "name"}),
-        ("HTTPServer2", {"http", "server2", "server"}),
         ("userIDs and getURLs", {"user", "ids", "get", "urls"}),
         ("user_profile_id", {"userprofileid"}),
-        ("MAX_TOKEN_LENGTH", {"maxtokenlength"}),
         ("utf-8", {"utf8"}),
         ("src/app/http_client.py", {"httpclient"}),
-        ("os.path.join_all", {"joinall"}),
         ("test_a_turn_recorded_twice_is_stored_once", {"testaturnrecordedtwiceisstoredonce"}),
-        ("git commit --no-verify", {"noverify"}),
         ("__init_subclass__", {"initsubclass"}),
         ("v2.13.0 and 2.13.1-rc.1", {"v2v13v0", "v2v13", "v2v13v1"}),
         ("v1.2 on 127.0.0.1", {"v1v2", "v127v0v0v1", "v127v0"}),
@@ -158,34 +154,25 @@ def test_mentioned_names_are_listed_in_the_given_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "text"),
+    ("query", "text", "is_quoted"),
     [
-        ("switched the cache to Redis", "We have SWITCHED the cache, to redis; yesterday."),
-        ("3f2a9c1", "fixed in 3f2a9c1 on main"),
-        ("getUserByName", "call getUserByName(1)"),
-        ("src/app.py", "edited `src/app.py`"),
-        ("依存関係を更新", "昨日依存関係を更新しました"),
-        ("no", "No."),
+        ("switched the cache to Redis", "We have SWITCHED the cache, to redis; yesterday.", True),
+        ("3f2a9c1", "fixed in 3f2a9c1 on main", True),
+        ("getUserByName", "call getUserByName(1)", True),
+        ("src/app.py", "edited `src/app.py`", True),
+        ("依存関係を更新", "昨日依存関係を更新しました", True),
+        ("no", "No.", True),
+        ("redis cache", "we use a redis cache here", False),
+        ("switched the cache to Redis", "switched the old cache to Redis", False),
+        ("who are you", "she asked who are you and left", False),
+        ("apple pie now", "pineapple pie nowhere", False),
+        ("3f2a9c1", "fixed in 3f2a9c1d on main", False),
+        ("更新", "昨日依存関係を更新しました", False),
+        ("", "anything", False),
     ],
 )
-def test_a_quotation_is_recognised(query: str, text: str) -> None:
-    assert quotes(query, text)
-
-
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        ("redis cache", "we use a redis cache here"),
-        ("switched the cache to Redis", "switched the old cache to Redis"),
-        ("who are you", "she asked who are you and left"),
-        ("apple pie now", "pineapple pie nowhere"),
-        ("3f2a9c1", "fixed in 3f2a9c1d on main"),
-        ("更新", "昨日依存関係を更新しました"),
-        ("", "anything"),
-    ],
-)
-def test_a_similar_text_is_not_a_quotation(query: str, text: str) -> None:
-    assert not quotes(query, text)
+def test_a_quotation_has_the_words_of_a_text_in_a_row(query: str, text: str, is_quoted: bool) -> None:
+    assert quotes(query, text) == is_quoted
 
 
 @given(st.text())
