@@ -78,15 +78,6 @@ def test_a_dump_that_is_damaged_or_of_another_version_is_ignored(dump: bytes) ->
     assert int(_in_another_process(code, dump)) > 300
 
 
-def test_of_too_many_patterns_only_the_used_ones_are_kept(dump: bytes) -> None:
-    code = (
-        "patterns.load(sys.stdin.buffer.read()); patterns.MAX_BODY = 10_000\n"
-        "patterns.pattern('[a-z]+x'); few = patterns.dump(); patterns._codes.clear(); patterns.load(few)\n"
-        "print(patterns.count())"
-    )
-    assert int(_in_another_process(code, dump)) == 1
-
-
 def test_a_hook_loads_the_patterns_compiled_by_an_earlier_one(host: Host) -> None:
     kept = Path(host.home.patterns)
     host.prompt(TEXT, prompt_id="p1")

@@ -24,8 +24,7 @@ except ImportError:  # before Python 3.11
     import sre_compile as _compiler
     import sre_parse as _parser
 
-MAX_BODY = 1024 * 1024  # bytes; all patterns of redaction have 216 kB
-MAX_DUMP = MAX_BODY + 1024  # includes the line before the body
+MAX_DUMP = 1024 * 1024  # bytes; all patterns of redaction have 216 kB
 _CAN_DUMP = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # we know how this Python compiles
 
 _compiled: dict[str, re.Pattern[str]] = {}  # by source
@@ -43,13 +42,8 @@ def pattern(source: str) -> re.Pattern[str]:
 
 
 def dump() -> bytes:
-    """Return all patterns that were loaded or compiled in this process, for another process to load.
-
-    If the dump would be too large, return only the patterns that this process used.
-    """
+    """Return all patterns that were loaded or compiled in this process, for another process to load."""
     body = marshal.dumps(_codes)
-    if len(body) > MAX_BODY:  # mostly unused patterns of earlier versions
-        body = marshal.dumps({source: _codes[source] for source in _compiled})
     return _head(body) + b"\n" + body
 
 

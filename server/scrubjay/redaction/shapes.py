@@ -7,6 +7,8 @@ Four predicates tell if a word looks random. `is_mixed` is the weakest, for plac
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
 
@@ -121,10 +123,6 @@ def is_key(value: str) -> bool:
     return bool(shape("key").match(value))
 
 
-def _has_key(path: str) -> bool:
-    return any(is_key(part) or shape("path-key").match(part) for part in path.split("/"))
-
-
 def _is_literal(value: str) -> bool:
     """Return True if a word may be a secret where only a secret is possible: `sshpass -p toor`."""
     return value[0] not in "-/$%<{&*" and not is_placeholder(value)
@@ -142,19 +140,14 @@ def _is_in_prose(value: str) -> bool:
     return bool(word) and not shape("said-of-passwords").match(word) and _is_literal(word)
 
 
-def _is_newly_set(value: str) -> bool:
-    """Return True if a word may be a new password: not `text`, not `Passwort`."""
-    return _is_in_prose(value) and not pattern(r"[A-Z][a-z]+\Z").match(value)
-
-
-CHECKS = {  # the checks of secrets that `only_if` of a rule names
+CHECKS: dict[str, Callable[[str], bool]] = {  # the checks of secrets that `only_if` of a rule names
     "mixed": lambda value: is_mixed(value) and not is_stand_in(value),
     "jumbled": is_jumbled,
     "password": is_password,
     "key": is_key,
-    "path": _has_key,
+    "path": lambda path: any(is_key(part) or shape("path-key").match(part) for part in path.split("/")),
     "only": _is_literal,
     "url": _is_in_url,
     "said": _is_in_prose,
-    "set": _is_newly_set,
+    "set": lambda value: _is_in_prose(value) and not pattern(r"[A-Z][a-z]+\Z").match(value),  # not `Passwort`
 }
