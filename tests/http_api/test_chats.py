@@ -224,8 +224,7 @@ async def test_only_summaries_are_found_under_summary_only(v4: V4, engine: Engin
         await converse(v4, [{**each, "content": f"{each['content']} ({n})"} for each in long])
     core = await engine.core()
     await core.writer.settle()
-    while await core.consolidation.process_batch():
-        pass
+    await core.consolidation.process_all()
     found = await v4.search("which zebra did we decide on", type="chat", limit=100)
     assert {each["role"] for each in found} == {"summary"} and len(found) == 21
     assert all(each["sessionId"] == "c1" and each["src"] == "chat" for each in found)

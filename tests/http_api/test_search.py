@@ -339,8 +339,7 @@ async def test_summaries_and_turns_are_returned_only_with_chats(v4: V4, engine: 
         user, assistant = f"How is zebra number {n} today?", f"We decided that zebra {n} is fine."
         await turn(core, "s1", scope=TAG, user=user, assistant=assistant)
     await core.writer.settle()
-    while await core.consolidation.process_batch():
-        pass
+    await core.consolidation.process_all()
     for mode in ("memories", "hybrid", "chunks"):
         assert await v4.search("zebra", mode=mode) == []
     assert (await v4.memories())["rows"] == []

@@ -82,6 +82,16 @@ async def embedded(core: Core) -> None:
         await asyncio.sleep(0.005)
 
 
+async def anchored(core: Core) -> None:
+    """Wait until the code that each record names is noted."""
+    await core.writer.settle()
+    await core.anchoring.work()
+
+
+async def silent(done: int, total: int, what: str) -> None:
+    """Ignore a progress report."""
+
+
 async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
     """Wait until this holds."""
     async with asyncio.timeout(seconds):

@@ -1,7 +1,7 @@
 """Hands this engine's envelopes over to the engine that maintains a shared store.
 
-An envelope stays in this home's spool until the bucket has it. Until the other engine has written the
-records that an envelope changes, they are visible here as planned.
+An envelope stays in this home's spool until the bucket has it. Until the other engine has written its
+records, they are visible here as planned.
 """
 
 import asyncio
@@ -20,7 +20,6 @@ from scrubjay.store.store import Store
 
 WAIT_SECONDS = 3.0  # a search waits at most this long for handed-over writes, then answers without them
 LOOK_SECONDS = 0.15  # between two checks of the bucket
-OpenEnvelopes = Mapping[str, tuple[str, ...]]  # paths of envelopes, with the ids of the records they change
 
 
 class Handover:
@@ -33,8 +32,8 @@ class Handover:
         self._sent: dict[str, tuple[str, ...]] = {}
         self._lock = asyncio.Lock()
 
-    async def send(self, envelopes: OpenEnvelopes) -> None:
-        """Move envelopes from the spool into the bucket.
+    async def send(self, envelopes: Mapping[str, tuple[str, ...]]) -> None:
+        """Move envelopes from the spool into the bucket: their paths, with the ids of the changed records.
 
         Raises:
             StoreError: the bucket does not accept them; they stay in the spool.
@@ -42,9 +41,7 @@ class Handover:
         async with self._lock:
             paths = [path for path in envelopes if os.path.exists(path)]
             if paths:
-                entries = await asyncio.to_thread(
-                    lambda: [Entry(_name(path), ENVELOPE, _text(path)) for path in paths]
-                )
+                entries = await asyncio.to_thread(lambda: [*map(_entry, paths)])
                 try:
                     await self._shared.inbox.put(entries)
                 except (RuntimeError, OSError) as error:
@@ -82,6 +79,6 @@ def _name(path: str) -> str:
     return os.path.basename(path).removesuffix(".json")
 
 
-def _text(path: str) -> str:
+def _entry(path: str) -> Entry:
     with open_regular(path) as file:
-        return file.read().decode()
+        return Entry(_name(path), ENVELOPE, file.read().decode())

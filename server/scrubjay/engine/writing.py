@@ -1,9 +1,8 @@
 """The write path: plan, journal, stage, acknowledge; then commit in groups, and empty the journal.
 
-A write is acknowledged when its envelope is fsynced. LanceDB receives writes in groups; an envelope leaves
-the spool only after the files with its record were synced. After a crash at any point, the remaining
-envelopes are replayed, which is idempotent. If another engine writes the tables, this engine hands its
-envelopes over to that engine, and vice versa.
+A write is acknowledged when its envelope is fsynced. The envelope leaves the spool only after LanceDB's files
+with its record were synced. After a crash, the remaining envelopes are replayed, which is idempotent. If
+another engine writes the tables, this engine hands its envelopes over to that engine.
 """
 
 import asyncio
@@ -11,17 +10,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Collection,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Sequence,
-)
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -61,10 +51,9 @@ Clock = Callable[[], datetime]
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` is called with every envelope of a hook's turn once it is staged, `staged` with every change
-    that an envelope made, and `failed` after a failed commit. `take_event` runs in a thread, turns a hook's
-    event into envelopes, and returns a function to call in the loop afterwards. `purged` removes data that
-    was derived from purged records.
+    `recorded` gets every envelope of a hook's turn once it is staged, `staged` every change that an envelope
+    made; `failed` is called after a failed commit. `take_event` runs in a thread, turns a hook's event into
+    envelopes, and returns a function to call in the loop. `purged` removes data derived from purged records.
     """
 
     def __init__(
@@ -83,7 +72,7 @@ class Writer:
         self._take_event, self._purged = take_event, purged
         self._staged_count = 0  # envelopes staged so far
         self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
-        self._changed_since: list[set[str]] = []  # for each plan in progress, the ids changed since it began
+        self._changed_since: list[set[str]] = []  # for each write in progress, the ids changed since it began
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
         # Documents have a separate lock, because redacting 10 MB takes seconds.
@@ -106,8 +95,8 @@ class Writer:
     ) -> Envelope:
         """Put a request into an envelope in a thread, because redacting a long turn takes seconds.
 
-        Requests keep their order, which becomes the order of their writes. Documents are redacted one at a
-        time and separately, so that they neither delay other requests nor occupy all threads.
+        Requests keep their order, which becomes the order of their writes. Documents are redacted separately,
+        so that they delay no other request.
         """
         make_envelope = partial(envelope, kind, request, scope=scope, source=source, at=at, host=host)
         async with self._redacting["document" if kind == "document" else "other"]:
@@ -123,40 +112,27 @@ class Writer:
         await self.drain()  # earlier events of hooks come first
         if self._handover is not None:
             await self._handover.follower.look()
-        planner = planner or PLANNERS[envelope.kind]
-        async with self._plan_early(planner, envelope) as early_plan, self._order:
-            plan = early_plan() or await self._plan(planner, envelope)
-            if plan.changes or plan.purged:
-                # If the clock was set back, a write must still come after earlier ones.
-                self._latest = max(time.time_ns(), self._latest + 1)
-                content = envelope.model_dump(mode="json")
-                path = await asyncio.to_thread(spool.write, self._home, content, self._latest)
-                self._stage(path, plan, fresh=True)
-            return plan.answer
-
-    @asynccontextmanager
-    async def _plan_early(
-        self, planner: Planner, envelope: Envelope
-    ) -> AsyncIterator[Callable[[], Plan[Result] | None]]:
-        """Plan a long document while other writes continue, because planning takes seconds.
-
-        The yielded function returns the plan, or None if the plan has become outdated.
-        """
-        if envelope.kind != "document" or len(envelope.args.get("content") or "") < LONG_DOCUMENT:
-            yield lambda: None
-            return
-        changed_ids: set[str] = set()
-        role, self._changed_since = self._role, [*self._changed_since, changed_ids]
-
-        def current_plan() -> Plan[Result] | None:
-            is_valid = len(plan.changes) == 1 and plan.changes[0].record.id not in changed_ids
-            return plan if is_valid and role == self._role else None
-
+        planner, early_plan = planner or PLANNERS[envelope.kind], None
+        role, changed_ids = self._role, set[str]()
+        self._changed_since.append(changed_ids)
         try:
-            plan = await self._plan(planner, envelope)
-            yield current_plan
+            if envelope.kind == "document" and len(envelope.args.get("content") or "") >= LONG_DOCUMENT:
+                early_plan = await self._plan(planner, envelope)  # while other writes continue
+            async with self._order:
+                if early_plan and role == self._role and _is_unaffected(early_plan, changed_ids):
+                    return await self._journal(envelope, early_plan)
+                return await self._journal(envelope, await self._plan(planner, envelope))
         finally:
             self._changed_since = [ids for ids in self._changed_since if ids is not changed_ids]
+
+    async def _journal(self, envelope: Envelope, plan: Plan[Result]) -> Result:
+        if plan.changes or plan.purged:
+            # If the clock was set back, a write must still come after earlier ones.
+            self._latest = max(time.time_ns(), self._latest + 1)
+            content = envelope.model_dump(mode="json")
+            path = await asyncio.to_thread(spool.write, self._home, content, self._latest)
+            self._stage(path, plan, fresh=True)
+        return plan.answer
 
     async def _plan(self, planner: Planner, envelope: Envelope) -> Plan[Result]:
         try:
@@ -191,8 +167,8 @@ class Writer:
     async def catch_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
         """Empty the spool and commit staged writes, so that a read sees every acknowledged write.
 
-        If that fails or takes longer than `seconds`, return a sentence that says so, because committed
-        records can still be read.
+        If that fails or takes longer than `seconds`, return a sentence that says so: committed records can be
+        read.
         """
         return await self._wait_at_most(self._drain_then(lambda: self._do_commit(self._store.flush)), seconds)
 
@@ -225,12 +201,13 @@ class Writer:
         """Process entries that other engines handed over, in order."""
         for entry in entries:
             async with self._order:
-                if (path := os.path.join(self._home.spool_new, f"{entry.id}.json")) not in self._open:
-                    await self._borrow(path, entry)
+                await self._borrow(entry)
 
-    async def _borrow(self, path: str, entry: Entry) -> None:
-        self._borrowed[path] = entry
-        await self._replay(path, json.loads(entry.body))
+    async def _borrow(self, entry: Entry) -> None:
+        path = os.path.join(self._home.spool_new, f"{entry.id}.json")
+        if path not in self._open:
+            self._borrowed[path] = entry
+            await self._replay(path, json.loads(entry.body))
 
     async def _replay(self, path: str, content: object = None) -> None:
         with self._moving_broken_files_away(path):
@@ -277,20 +254,19 @@ class Writer:
         self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()
 
-    async def derive(self, changes: Awaitable[Sequence[Change]]) -> int | None:
-        """Write records that are derived from stored ones; return their number.
+    async def derive(self, changes: Awaitable[Sequence[Change]]) -> bool:
+        """Write records that are derived from stored ones, without an envelope: they can be derived again.
 
-        Return None, without writing, if an envelope came in between. Derived records need no envelope,
-        because they can be derived again, and no caller waits for them.
+        Return False, without writing, if an envelope came in between.
         """
         count_before = self._staged_count
         derived = await changes
         if count_before != self._staged_count or self._to_purge or not self._store.is_writer:
-            return None
+            return False
         for change in derived:
             self._store.stage(change)
             self._wake.set()
-        return len(derived)
+        return True
 
     @property
     def pending(self) -> int:
@@ -298,10 +274,7 @@ class Writer:
         return len(self._open)
 
     async def settle(self) -> None:
-        """Commit everything staged, sync it to the disk, and remove its envelopes.
-
-        If another engine writes the tables, hand the envelopes over to that engine instead.
-        """
+        """Commit everything staged, sync it to the disk, and remove its envelopes, or else hand them over."""
         if self._handover is not None and not self._store.is_writer:
             async with self._order:  # not while this engine is becoming the writer
                 if not self._store.is_writer:
@@ -329,11 +302,10 @@ class Writer:
             paths = [path for path, ids in self._open.items() if unstorable.intersection(ids)]
             if not paths:
                 raise
+            why = "It contains a value that the store cannot hold, such as half of a character."
             for path in paths:
                 self._store.unstage(self._open.pop(path))
-                self._move_away(
-                    path, "It contains a value that the store cannot hold, such as half of a character."
-                )
+                self._move_away(path, why)
             await commit()
 
     async def _give_back(self, paths: Sequence[str]) -> None:
@@ -384,15 +356,12 @@ class Writer:
             self._role += 1
             for entry in entries:
                 if entry.kind == ENVELOPE:
-                    await self._borrow(os.path.join(self._home.spool_new, f"{entry.id}.json"), entry)
+                    await self._borrow(entry)
             shared.leads = True
         await self.drain()
 
     async def _purge(self, ids: set[str]) -> None:
-        """Remove the bytes of records from the disk; their envelopes stay until that is done.
-
-        No write is planned meanwhile, because a plan that had read such a record could bring it back.
-        """
+        """Remove the bytes of records from the disk; meanwhile no write is planned, which could keep them."""
         async with self._order:
             if ids & self._to_purge:
                 await self._store.commit()
@@ -405,10 +374,7 @@ class Writer:
             await self._purged(ids)
 
     async def run(self, committed: Callable[[], None]) -> None:
-        """Commit in groups forever, and call `committed` after each commit.
-
-        A failed commit is tried again; nothing is dropped.
-        """
+        """Commit in groups forever, with a call of `committed` after each; try a failed commit again."""
         usual_pause = pause = GROUP_SECONDS if self._handover is None else SHARED_GROUP_SECONDS
         while True:
             await self._wake.wait()
@@ -423,9 +389,9 @@ class Writer:
                 message = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
                 log.error(message, self.pending, pause, error)
                 self._wake.set()
-                continue
-            pause = usual_pause
-            committed()
+            else:
+                pause = usual_pause
+                committed()
 
     async def watch(self) -> None:
         """Process what hooks put into the spool, forever; once a day remove files of crashed writers."""
@@ -444,3 +410,8 @@ class Writer:
                 log.error("the spool cannot be processed: %s", reason(error))
                 self._failed()
             await asyncio.sleep(DRAIN_SECONDS)
+
+
+def _is_unaffected(plan: Plan[Result], changed_ids: Collection[str]) -> bool:
+    """Return True if a plan for one record is still right after these records changed."""
+    return len(plan.changes) == 1 and plan.changes[0].record.id not in changed_ids

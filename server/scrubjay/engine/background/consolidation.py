@@ -1,8 +1,7 @@
 """Summarises sessions and links facts that repeat each other, in the background.
 
 Its output is derived from the records, so it is not in the write-ahead log. A note next to the tables holds
-the time up to which changes were consolidated. After a crash, later changes are consolidated again, with the
-same result.
+the time up to which changes were consolidated; after a crash, later changes are consolidated again.
 """
 
 import asyncio
@@ -39,10 +38,9 @@ SLACK = 3_600_000_000  # microseconds; a clock may be set back, or a record date
 class Consolidation:
     """Works through the facts and sessions that changed, oldest change first.
 
-    `is_resting` returns True while nothing else works; `turns_per_summary` returns the number of new turns
-    after which an ongoing session is summarised. Work begins only when no passage waits for its vector: a
-    backlog takes minutes, with pauses between its commits, and linking facts in those pauses would slow it
-    down.
+    `is_resting` returns True while nothing else works, `turns_per_summary` the number of new turns after
+    which an ongoing session is summarised. Work begins only when no passage waits for its vector, because
+    linking facts in the pauses of a backlog would slow it down.
     """
 
     def __init__(
@@ -93,10 +91,7 @@ class Consolidation:
         self._wake.set()
 
     async def run(self) -> None:
-        """Consolidate forever, whenever nothing was written for a while.
-
-        Failed work is tried again after the next write.
-        """
+        """Consolidate forever, whenever nothing was written for a while; try failed work again later."""
         while True:
             if await quiet_for(LOOK_SECONDS, self._wake):
                 self._requeue_ongoing()
@@ -110,48 +105,39 @@ class Consolidation:
                     await self.process_while_resting()
 
     async def process_while_resting(self) -> None:
-        """Process batches until nothing waits or something else works, without pauses between them.
-
-        Pauses would delay 20,000 imported facts by 20 minutes: there would be 400, each of at least 3 s.
-        """
-        before = None
-        while before is None or 0 < self.waiting < before:
-            before = self.waiting
-            await self.process_batch()
-
-    async def process_batch(self) -> int:
-        """Process a batch of changes, if nothing else works; return how many records were written."""
+        """Process changes until nothing waits or something else works."""
         if not self._store.is_writer:  # the next writer continues from the note
             self._caught_up = False
             self._changed.clear()
             self._ongoing.clear()
-            return 0
+            return
         async with self._work_lock:
-            return await self._process_batch(self._is_resting)
+            await self._catch_up()
+            await self._process(self._is_resting)
 
     async def process_all(self) -> int:
-        """Process all changes on request; return how many.
-
-        Ongoing sessions are summarised up to their last turn. Changes that a write interrupts stay queued.
-        """
+        """Process all changes on request, except those that a write interrupts; return how many."""
         if not self._store.is_writer:  # another engine of this store consolidates
             return 0
         await self._writer.settle()
-        processed = 0
         async with self._work_lock:
             await self._catch_up()
+            # Ongoing sessions are summarised up to their last turn.
             self._ended |= {key for key in (*self._changed, *self._ongoing) if not isinstance(key, str)}
             self._requeue_ongoing()
-            before = self.waiting + 1
-            while 0 < self.waiting < before:
-                before = self.waiting
-                await self._process_batch(lambda: True)
-                processed += before - self.waiting
-        return processed
+            waiting = self.waiting
+            await self._process(lambda: True)
+            return waiting - self.waiting
 
-    async def _process_batch(self, is_resting: Callable[[], bool]) -> int:
-        await self._catch_up()
-        written_count, batch = 0, list(self._changed)[:AT_ONCE]
+    async def _process(self, is_resting: Callable[[], bool]) -> None:
+        """Process batches without pauses: 20,000 imported facts would have 400, each of at least 3 s."""
+        before = self.waiting + 1
+        while 0 < self.waiting < before:
+            before = self.waiting
+            await self._process_batch(is_resting)
+
+    async def _process_batch(self, is_resting: Callable[[], bool]) -> None:
+        batch = list(self._changed)[:AT_ONCE]
         vectors = await self._store.passages.vectors_of_facts(each for each in batch if isinstance(each, str))
         for key in batch:
             if self._writer.pending or not is_resting():
@@ -160,14 +146,11 @@ class Consolidation:
                 changes = self._link_changes(key, vectors.get(key))
             else:
                 changes = self._summary(key)
-            count = await self._writer.derive(changes)
-            if count is None:  # a write came in between, perhaps to this fact or session
+            if not await self._writer.derive(changes):  # a write came in between, perhaps to this session
                 break
             del self._changed[key]
-            written_count += count
         if self._changed:
             self._wake.set()
-        return written_count
 
     async def close(self) -> None:
         """Note the time up to which everything was consolidated; the next engine finds what still waits."""
@@ -197,7 +180,7 @@ class Consolidation:
         """Queue the facts and sessions that changed since an engine last processed all of them."""
         if self._caught_up:
             return
-        through = _read(await self._store.notes.read(NOTE))
+        through = _time_in(await self._store.notes.read(NOTE))
         # Sessions that were ongoing at that time had a turn within the slack, so they are processed again.
         changed_since = None if through is None else conditions.number("updated_at", ">=", through - SLACK)
         for fact in await self._store.select(
@@ -211,7 +194,7 @@ class Consolidation:
         self._caught_up = True
 
 
-def _read(note: str | None) -> int | None:
+def _time_in(note: str | None) -> int | None:
     """Return the time in a note, in microseconds since 1970, or None."""
     try:
         through = json.loads(note or "")["through"]
