@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
 from scrubjay.engine.verbs.verb import LongVerb
 from scrubjay.histories.memory_files import is_gone
@@ -33,25 +33,19 @@ class Past(LongVerb):
     _staged: int = 0
 
     async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
-        """Record the turns that are not recorded yet; when this returns, all of them survive a kill.
-
-        A session that exists in a single scope stays in it, wherever its folder is now.
-        """
+        """Record the turns that are not recorded yet; a session that exists in a single scope stays in it."""
         async with self._lock:
             await self._writer.drain()
             scopes = await self._stored_scopes(kept)
-            request = KeptSessions(
-                sessions=[
-                    each.model_copy(update={"scope": scopes.get((each.host, each.session_id), each.scope)})
-                    for each in kept
-                ]
-            )
+            sessions = [
+                each.model_copy(update={"scope": scopes.get((each.host, each.session_id), each.scope)})
+                for each in kept
+            ]
+            request, setting = KeptSessions(sessions=sessions), self._settings().capture
             record = envelope("sessions", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
-            setting = self._settings().capture
-            redacted = sum(each.redacted for each in kept)
-            record = record.model_copy(
-                update={"redacted": redacted, "capture": setting if setting in CAPTURES[1:3] else None}
-            )
+            changes: dict[str, Any] = {"redacted": sum(each.redacted for each in kept)}
+            changes |= {"capture": setting if setting in CAPTURES[1:3] else None}
+            record = record.model_copy(update=changes)
             answer = cast(SessionsRecorded, await self._writer.write(record))
             await self._limit_staged(sum(each.added + each.completed for each in answer.sessions))
             return answer
@@ -63,20 +57,27 @@ class Past(LongVerb):
         """
         async with self._lock:
             now = self._clock()
-            imported = [_versions(each, now) for each in kept]
-            stored = await self._store.get(Memory, [versions[0].id for versions in imported])
+            imported = [_values(each, now) for each in kept]
+            stored = await self._store.get(Memory, [values[0].id for values in imported])
             outcomes: list[FactOutcome] = []
             by_scope: dict[str, list[AnyRecord]] = defaultdict(list)
-            for versions in imported:
+            for values in imported:
                 outcome: FactOutcome = "added"
-                records = versions
-                if first := stored.get(versions[0].id):
-                    outcome, records = await self._compare_with_stored(first, versions)
+                changed = list(_version_chain(values[0], values[1:]))
+                if first := stored.get(values[0].id):
+                    outcome, changed = await self._compare_with_stored(first, values)
                 outcomes.append(outcome)
-                for record in records:
+                for record in changed:
                     by_scope[record.scope].append(record)
-            counts = [await self._import(scope, records, now) for scope, records in by_scope.items()]
-            return FactsAdded(outcomes=tuple(outcomes), redacted=sum(counts))
+            redacted = 0
+            for scope, records in by_scope.items():
+                message = await asyncio.to_thread(
+                    import_envelope, records, scope=scope, source=SOURCE, at=now
+                )
+                await self._writer.write(message)
+                await self._limit_staged(len(records))
+                redacted += message.redacted
+            return FactsAdded(outcomes=tuple(outcomes), redacted=redacted)
 
     async def memories(self, kept: KeptMemoryFiles) -> MemoryFilesKept:
         """Update facts from the memory files of hosts; hide the facts of missing files."""
@@ -100,12 +101,13 @@ class Past(LongVerb):
         """Return the deleted files that stored facts come from, as files without notes."""
         if not kept.searched:
             return []
-        facts = await facts_of_hosts(self._store)
-        sources = {path: fact.source for fact in facts for path in files_of(fact)}
-        prefix = _name_on(kept.machine, "")
-        paths = [path.removeprefix(prefix) for path in sorted(sources) if path.startswith(prefix)]
-        deleted = await asyncio.to_thread(lambda: [path for path in paths if is_gone(path, kept.searched)])
-        names = [_name_on(kept.machine, path) for path in deleted]
+        facts, prefix = await facts_of_hosts(self._store), _name_on(kept.machine, "")
+        sources = {path: fact.source for fact in facts for path in files_of(fact) if path.startswith(prefix)}
+
+        def deleted() -> list[str]:
+            return [path for path in sorted(sources) if is_gone(path.removeprefix(prefix), kept.searched)]
+
+        names = await asyncio.to_thread(deleted)
         return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in names]
 
     async def _compare_with_stored(
@@ -123,15 +125,6 @@ class Past(LongVerb):
         newer = imported[index + 1 :] if index >= 0 else imported[-1:]
         return "updated", list(_version_chain(latest, newer))
 
-    async def _import(self, scope: str, records: list[AnyRecord], now: datetime) -> int:
-        """Import records, redacting only secrets; return the number of secrets."""
-        if not records:
-            return 0
-        request = await asyncio.to_thread(import_envelope, records, scope=scope, source=SOURCE, at=now)
-        await self._writer.write(request)
-        await self._limit_staged(len(records))
-        return request.redacted
-
     async def _limit_staged(self, staged: int) -> None:
         self._staged += staged
         if self._staged >= MOST_STAGED:
@@ -146,9 +139,10 @@ class Past(LongVerb):
         stored: dict[tuple[str, str], set[str]] = defaultdict(set)
         ids = {session_id for _, session_id in sent}
         where, columns = conditions.one_of("session_id", ids), ["id", "host", "session_id", "scope"]
-        for row in await self._store.select_newest(
+        rows = await self._store.select_newest(
             Turn, where, lambda row: row.session_id in ids, columns=columns
-        ):
+        )
+        for row in rows:
             stored[row.host or "", row.session_id].add(row.scope)
         return {key: next(iter(stored[key])) for key in sent if len(sent[key]) == len(stored[key]) == 1}
 
@@ -173,38 +167,34 @@ def _with_purged(
 
 
 def _version_chain(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
-    """Yield the newer versions of a fact, each after the version that it replaces."""
+    """Yield a fact and its newer versions, each changed to follow the one before."""
     for version in newer:
         since = max(version.created_at, latest.created_at) if version.version > 1 else version.updated_at
         yield latest.model_copy(update={"is_latest": False, "replaced_at": since, "updated_at": since})
-        latest = version.model_copy(
-            update={
-                "id": derived_id("mem", SOURCE, latest.id, version.content),
-                "scope": latest.scope,
-                "root_id": latest.root_id,
-                "version": latest.version + 1,
-                "is_latest": True,
-                "replaced_at": None,
-                "relation": "updates",
-                "parent_ids": (latest.id,),
-                "created_at": since,
-                "updated_at": max(since, version.updated_at),
-            }
-        )
+        changes: dict[str, Any] = {
+            "id": derived_id("mem", SOURCE, latest.id, version.content),
+            "scope": latest.scope,
+            "root_id": latest.root_id,
+            "version": latest.version + 1,
+            "relation": "updates",
+            "parent_ids": (latest.id,),
+            "created_at": since,
+            "updated_at": max(since, version.updated_at),
+        }
+        latest = version.model_copy(update=changes)
     yield latest
 
 
-def _versions(kept: KeptFact, now: datetime) -> list[Memory]:
-    """Return the fact and its older values as the versions of one memory."""
+def _values(kept: KeptFact, now: datetime) -> list[Memory]:
+    """Return the fact's older values and its current one, each as a fact without links."""
     began = kept.created_at or kept.updated_at or now
     values = [(content, since or began) for content, since in kept.earlier]
     values.append((kept.content, (kept.updated_at or began) if values else began))
-    ids = [
-        derived_id("mem", SOURCE, kept.source, kept.id, *([str(n)] if n else [])) for n in range(len(values))
-    ]
+    memory_id = derived_id("mem", SOURCE, kept.source, kept.id)
     return [
         Memory(
-            id=ids[number],
+            id=memory_id,
+            root_id=memory_id,
             scope=kept.scope,
             partition_id="mem_semantic",
             tags=tuple(dict.fromkeys(kept.tags)),
@@ -212,17 +202,12 @@ def _versions(kept: KeptFact, now: datetime) -> list[Memory]:
             source=f"{SOURCE}:{kept.source}"[:60],
             metadata=kept.metadata,
             created_at=since,
-            updated_at=values[number + 1][1] if number + 1 < len(values) else kept.updated_at or since,
+            updated_at=kept.updated_at or since,
             last_accessed_at=since,
-            root_id=ids[0],
-            version=number + 1,
-            is_latest=number + 1 == len(values),
-            replaced_at=values[number + 1][1] if number + 1 < len(values) else None,
-            relation="updates" if number else None,
-            parent_ids=(ids[number - 1],) if number else (),
+            version=number,
             content=content,
             content_hash=content_hash(content),
             session_id=kept.session_id,
         )
-        for number, (content, since) in enumerate(values)
+        for number, (content, since) in enumerate(values, 1)
     ]
