@@ -1,8 +1,8 @@
 """One client's connection: lines, limits, and unanswered requests.
 
-Limits keep one client from harming the others: a line of more than 32 MiB or 20,000 JSON marks is answered
-with an error (64 MiB or 500,000 for the command line), and a client that lets 16 MiB of answers pile up loses
-its connection. Nothing here waits for a client to read.
+A line of more than 32 MiB or 20,000 JSON marks is answered with an error (64 MiB or 500,000 for the command
+line), and a client that lets 16 MiB of answers pile up loses its connection. Nothing here waits for a client
+to read.
 """
 
 from __future__ import annotations
@@ -63,15 +63,16 @@ class Connection(asyncio.Protocol):
         """Return the client's next line without its newline, or None at the end.
 
         The end is reported only when every request is answered or a time limit has passed, because a face
-        that sees the end stops working on its answers. A line above the limit is answered with an error here.
+        that sees it stops working on its answers. A line above the limit is answered with an error here.
         """
         while True:
             if self._draining is None and self._queue:
-                line = self._next()
-                if line is not None:
+                if (line := self._next()) is not None:
                     return line
             elif self._ended or self._draining is not None:
-                await self._settle(_DRAIN_SECONDS if self._draining is None else self._draining)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_DRAIN_SECONDS if self._draining is None else self._draining):
+                        await self._until(lambda: not self.in_flight or self._lost.is_set())
                 return None
             else:
                 self._news.clear()
@@ -82,10 +83,7 @@ class Connection(asyncio.Protocol):
             yield line
 
     async def write_line(self, line: bytes | str) -> None:
-        """Send one line; a missing newline is added.
-
-        It is no error if the client is gone.
-        """
+        """Send one line; a missing newline is added. It is no error if the client is gone."""
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
             what = f"The answer has {len(data)} bytes, and a line may have {self._line_limit}."
@@ -105,15 +103,11 @@ class Connection(asyncio.Protocol):
 
     async def ended(self) -> None:
         """Wait until the client stops sending. This is for a face that works without reading."""
-        while not self._ended:
-            self._news.clear()
-            await self._news.wait()
+        await self._until(lambda: self._ended)
 
     async def abandoned(self) -> None:
         """Wait until the engine is finishing and the client is gone, so that no answer is wanted."""
-        while self._draining is None or not self._ended:
-            self._news.clear()
-            await self._news.wait()
+        await self._until(lambda: self._ended and self._draining is not None)
 
     def close(self) -> None:
         """Close after the waiting output has been written."""
@@ -214,13 +208,10 @@ class Connection(asyncio.Protocol):
             return
         self._transport.write(data)
 
-    async def _settle(self, seconds: float) -> None:
-        """Wait until nothing is in flight, the client is gone or the time is up."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while self.in_flight and not self._lost.is_set():
-                    self._news.clear()
-                    await self._news.wait()
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            self._news.clear()
+            await self._news.wait()
 
 
 def _error(request_id: object, sentence: str) -> bytes:

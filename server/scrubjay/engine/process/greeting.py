@@ -47,16 +47,15 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
     if hello.replace:
         why = f"The engine {me.version} (pid {me.pid}) was started by hand, so it keeps running."
         return _refusal(fields, f"{why} Stop it where it was started.")
-    if hello.protocol != me.protocol:
-        return _refusal(fields, _mismatch(hello, me))
+    client, engine = f"client {hello.version}", f"engine {me.version} (pid {me.pid})"
+    where = hello.project_dir or hello.cwd
+    if hello.protocol < me.protocol:
+        advice = "Upgrade the scrubjay that this client starts."
+        return _refusal(fields, f"The {client} registered for {where} is too old for the {engine}. {advice}")
+    if hello.protocol > me.protocol:
+        advice = "Restart it, upgraded."
+        return _refusal(fields, f"The {engine} is too old for the {client} of {where}. {advice}")
     return Greeting({**fields, "notices": _notices(hello, me, env)}, True)
-
-
-def ignored_variables(hello: Hello, env: Mapping[str, str]) -> list[str]:
-    """Return the SCRUBJAY_* variables of a client that an engine with the environment `env` ignores."""
-    return sorted(
-        name for name, value in hello.env.items() if name not in _CLIENT_VARIABLES and env.get(name) != value
-    )
 
 
 def _refusal(
@@ -65,20 +64,11 @@ def _refusal(
     return Greeting({**fields, "error": sentence, "retry": retry}, False, make_room)
 
 
-def _mismatch(hello: Hello, me: Identity) -> str:
-    where = hello.project_dir or hello.cwd
-    if hello.protocol < me.protocol:
-        client = f"The client {hello.version} registered for {where} is too old"
-        advice = "Upgrade the scrubjay that this client starts."
-        return f"{client} for the running engine {me.version}. {advice}"
-    engine = f"The running engine {me.version} (pid {me.pid})"
-    return f"{engine} is too old for the client {hello.version} of {where}. Restart it, upgraded."
-
-
 def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
     """Return notices for the client's user, about ignored settings or an engine that cannot be replaced."""
     notices = []
-    if ignored := ignored_variables(hello, env):
+    other = {name for name, value in hello.env.items() if env.get(name) != value}
+    if ignored := sorted(other - _CLIENT_VARIABLES):
         what = f"{', '.join(ignored)} has no effect here: one engine serves all clients."
         notices.append(f"{what} Use `scrubjay config` instead.")
     if is_newer(hello.version, me.version) and not me.auto:

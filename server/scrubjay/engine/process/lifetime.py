@@ -30,6 +30,7 @@ from scrubjay.wire.lock import FileLock, identity
 log = logging.getLogger("scrubjay.engine.process.lifetime")
 
 Face = Callable[[Connection], Awaitable[None]]
+Background = Callable[[], Awaitable[None]]
 
 _HELLO_SECONDS = 10.0  # for a client to send its hello
 _CLOSE_SECONDS = 2.0  # for a client to read its last lines
@@ -41,10 +42,7 @@ _TICK_SECONDS = 5.0  # between two checks for an idle engine or a removed home
 
 @dataclass(eq=False, kw_only=True)
 class Lifetime:
-    """One engine of one home.
-
-    Create it, give its `finish` to the code that may end it, then `await serve(...)`, once.
-    """
+    """One engine of one home. Give `finish` to the code that may end it, then call `serve`, once."""
 
     home: Home = field(kw_only=False)
     # The lock is held. If its file disappears, the home was deleted, and the engine ends.
@@ -73,19 +71,14 @@ class Lifetime:
         self._reason = ""
 
     def finish(self, reason: str) -> None:
-        """Ask the engine to end: no new clients, requests in flight are answered, then `serve` returns.
-
-        Safe from any thread.
-        """
+        """Ask the engine, from any thread, to answer the requests in flight; then `serve` returns."""
         if self._loop is None:
             self._end(reason)
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed, so the engine has ended already
                 self._loop.call_soon_threadsafe(self._end, reason)
 
-    async def serve(
-        self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None = None
-    ) -> str:
+    async def serve(self, faces: Mapping[str, Face], background: Background | None = None) -> str:
         """Listen until the engine is finished, and return the reason.
 
         `faces` has for each kind of hello the function that serves the client until the connection ends.
@@ -96,9 +89,7 @@ class Lifetime:
         async with ended_if_it_hangs(self.home.deaths, self.hang_seconds):
             return await self._serve(faces, background)
 
-    async def _serve(
-        self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None
-    ) -> str:
+    async def _serve(self, faces: Mapping[str, Face], background: Background | None) -> str:
         listener = listen(self.home, dict(self.env), loopback=self.loopback)
         work: asyncio.Future[None] | None = None
         try:
@@ -145,8 +136,8 @@ class Lifetime:
             log.exception("a connection ended with an error")
         finally:
             if connection in self.connections and self._finishing.is_set():
-                goodbye = {"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason}
-                connection.say(goodbye)
+                count, why = connection.lines_read, self._reason
+                connection.say({"scrubjay": "goodbye", "lines": count, "reason": why})
             self.connections.discard(connection)
             await connection.closed(_CLOSE_SECONDS)
 
@@ -161,10 +152,8 @@ class Lifetime:
         connection.lines_read = 0
         try:
             if len(line) > HELLO_LIMIT:
-                raise EngineError(
-                    f"The first line is not a hello: it has {len(line)} bytes, and a hello at most "
-                    f"{HELLO_LIMIT}."
-                )
+                what = f"it has {len(line)} bytes, and a hello at most {HELLO_LIMIT}."
+                raise EngineError(f"The first line is not a hello: {what}")
             hello = decode(line)
             if hello.kind not in faces:
                 raise EngineError(f"This engine has no face for a client of kind {hello.kind!r}.")
@@ -216,18 +205,11 @@ class Lifetime:
             self._finishing.set()
 
     def _announce(self, listener: Listener, *, finishing: bool) -> None:
-        facts = {
-            **listener.facts,
-            "version": self.me.version,
-            "protocol": self.me.protocol,
-            "pid": self.me.pid,
-            "auto": self.me.auto,
-            "started_at": self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "http": self.http,
-            "finishing": finishing,
-        }
         if not self.lock.is_held:
             return
+        facts = {name: getattr(self.me, name) for name in ("version", "protocol", "pid", "auto")}
+        facts |= {"started_at": self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        facts |= {**listener.facts, "http": self.http, "finishing": finishing}
         try:
             write_facts(self.home, facts)
         except FileNotFoundError:  # the home may be removed at any moment
@@ -244,8 +226,7 @@ class Lifetime:
 def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     """Call `finish` with the signal's name when the system or the user asks this process to end.
 
-    Only the main thread receives signals; in other threads this does nothing. `finish` must be safe to call
-    from anywhere.
+    Only the main thread receives signals; in other threads this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -270,8 +251,8 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
 async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
     """End this process if its event loop stands still for `seconds`; stack traces go to the file at `path`.
 
-    An unexpected text may occupy the interpreter for hours and block every client. Python's own watchdog
-    works without the interpreter. Crashes in native code write their stack to that file too.
+    A hostile text may occupy the interpreter for hours, so this is done by Python's own watchdog, which works
+    without the interpreter. Crashes in native code write their stack to that file too.
     """
 
     async def keep_alive() -> None:

@@ -1,7 +1,6 @@
 """The socket on which an engine waits for its clients, accessible to its owner only.
 
-Only the holder of the engine's lock may call `listen`, because it removes the files of an earlier engine at
-the same path.
+Only the holder of the engine's lock may call `listen`, which removes the files of an earlier engine.
 """
 
 import contextlib
@@ -47,10 +46,8 @@ def _on_path(home: Home, env: dict[str, str]) -> Listener:
         listener.bind(path)
     except OSError as error:
         listener.close()
-        raise HomeError(
-            f"No socket can be created at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local "
-            "disk."
-        ) from error
+        advice = "Set SCRUBJAY_HOME to a folder on a local disk."
+        raise HomeError(f"No socket can be created at {path}: {error.strerror}. {advice}") from error
     finally:
         os.umask(previous)
     listener.listen(_BACKLOG)
@@ -70,11 +67,7 @@ def _on_loopback(home: Home) -> Listener:
 
 
 def _make_room(path: str) -> None:
-    """Remove the file of an earlier engine at our path; move a folder away, because no engine made it.
-
-    Raises:
-        HomeError: the path is still taken.
-    """
+    """Remove the file of an earlier engine at our path; move a folder away, because no engine made it."""
     try:
         if os.path.isdir(path) and not os.path.islink(path):
             os.rename(path, f"{path}.{secrets.token_hex(4)}")
