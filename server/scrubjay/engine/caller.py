@@ -16,11 +16,11 @@ async def _ignore_progress(done: int, total: int, what: str) -> None:
 class Caller:
     """What a client may do, and in which scopes.
 
-    `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
-    read by path. A `confined` caller can reach only this scope, and a `read_only` caller can change nothing;
-    both are set by a token. `waited` is how many seconds a call had waited before its client found this
-    engine. `report` tells a waiting client how far its call is: (done, total, current item).
-    A call runs within `turn`, so that no client occupies the whole engine.
+    Writes go to `scope`, and searches look there by default; `folder` is the project whose files may be read
+    by path. A `confined` caller reaches only this scope, a `read_only` one changes nothing; a token sets
+    both. A call had waited for `waited` seconds before its client found this engine. `report` tells the
+    client how far its call is: (done, total, current item). A call runs within `turn`, so that no client
+    occupies the whole engine.
     """
 
     scope: str | None = USER_SCOPE
@@ -41,8 +41,8 @@ class Caller:
     def reach(self, named: str | None) -> tuple[str, ...] | None:
         """Return the scopes whose records may be read or forgotten by id; None means every scope.
 
-        These are the scopes that searches see, and the scope `named` in the call, because an id alone must
-        not open another project.
+        These are the scopes of searches, and the one `named` in the call: an id must not open another
+        project.
         """
         scope = self.scope or USER_SCOPE
         if self.confined:

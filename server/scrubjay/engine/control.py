@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_args
 
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
@@ -55,24 +55,21 @@ R = TypeVar("R", bound=Request)
 
 
 async def serve_hook(engine: Engine, connection: Connection) -> None:
-    """Process the events of one client of kind `hook`.
-
-    The client does not wait for answers, so nothing that it sent may be lost when it disconnects.
-    """
+    """Process the events of one client of kind `hook`, even after it has disconnected."""
     async for line in connection:
         event = _parsed_object(line)
-        core = await engine.core()
+        core, answer = await engine.core(), None
         match event.get("event"):
             case "drain":
                 await core.writer.drain()
-            case "opening" | "inject" as name:
+            case "opening":
+                opening = await core.search.opening(event, engine.scope_of(connection.hello) or USER_SCOPE)
+                answer = {field: getattr(opening, field) for field in ("text", *openings.COUNTS)}
+            case "inject":
                 scope = engine.scope_of(connection.hello) or USER_SCOPE
-                if name == "opening":
-                    opening = await core.search.opening(event, scope)
-                    answer = {field: getattr(opening, field) for field in ("text", *openings.COUNTS)}
-                else:
-                    answer = {"text": await core.search.injection(event, scope)}
-                await connection.write_line(json.dumps(answer))
+                answer = {"text": await core.search.injection(event, scope)}
+        if answer is not None:
+            await connection.write_line(json.dumps(answer))
 
 
 async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connection: Connection) -> None:
@@ -135,6 +132,11 @@ class Call(NamedTuple):
         return self.params.get("scope") or self.client_scope
 
     @property
+    def one_scope(self) -> str | None:
+        """The scope to read, or None for every scope."""
+        return None if self.scope == EVERY_SCOPE else self.scope
+
+    @property
     def path(self) -> str:
         """The absolute path that the call names."""
         path = self.params.get("path")
@@ -163,11 +165,8 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
         with contextlib.suppress(ScrubjayError):
             await engine.core()  # tries again, because the cause may be gone
     facts = {**engine.facts(), "scope": call.project_scope, "busy": engine.busy}
-    if is_brief:
-        return facts
-    if not engine.ready or engine.failure is not None:
-        return facts
-    return {**facts, **await (await engine.core()).status.report()}
+    has_counts = not is_brief and engine.ready and engine.failure is None
+    return {**facts, **(await (await engine.core()).status.report() if has_counts else {})}
 
 
 async def _request(core: Core, call: Call, kind: type[R]) -> R:
@@ -199,13 +198,12 @@ async def _list(core: Core, call: Call) -> list[Hit]:
 
 
 async def _sessions(core: Core, call: Call) -> dict[str, Any]:
-    scope = None if call.scope == EVERY_SCOPE else call.scope
-    overview = await core.sessions.overview(scope, start=0, size=call.last(20, maximum=1_000))
+    overview = await core.sessions.overview(call.one_scope, start=0, size=call.last(20, maximum=1_000))
     return overview.model_dump(mode="json", include={"results", "total", "behind"})
 
 
 async def _tags(core: Core, call: Call) -> dict[str, int]:
-    return dict((await core.counts.tags(None if call.scope == EVERY_SCOPE else call.scope)).most_common())
+    return dict((await core.counts.tags(call.one_scope)).most_common())
 
 
 async def _edit(core: Core, call: Call) -> Result:
@@ -240,10 +238,7 @@ async def _search_documents(core: Core, call: Call) -> Result:
 
 
 async def _forget(core: Core, call: Call) -> Result:
-    """Forget records.
-
-    With `noted` false, `undo` cannot bring them back: a command uses this to remove what it created itself.
-    """
+    # A command that removes what it created itself lets `undo` know nothing of it.
     noted = call.params.pop("noted", True) is not False
     request = await _request(core, call, Forget)
     return await core.removal.forget(request, call.client_scope, SOURCE, noted=noted)
@@ -255,27 +250,22 @@ async def _restore(core: Core, call: Call) -> Result:
 
 async def _add(core: Core, call: Call) -> Result:
     request = await _request(core, call, AddMemory)
-    scope = write_scope(request.scope, call.project_scope)
-    envelope = await core.writer.seal("memory", request, scope=scope, source=SOURCE, at=core.clock())
-    return await core.write(envelope)
+    return await _write(core, "memory", request, write_scope(request.scope, call.project_scope))
 
 
 async def _add_document(core: Core, call: Call) -> Result:
-    request, at, scope = call.request(DocumentText), core.clock(), write_scope(None, call.project_scope)
-    envelope = await core.writer.seal("document", request, scope=scope, source=SOURCE, at=at)
-    return await core.write(envelope)
+    return await _write(core, "document", call.request(DocumentText), write_scope(None, call.project_scope))
+
+
+async def _write(core: Core, kind: Literal["memory", "document"], request: Request, scope: str) -> Result:
+    sealed = await core.writer.seal(kind, request, scope=scope, source=SOURCE, at=core.clock())
+    return await core.write(sealed)
 
 
 async def _index(core: Core, call: Call) -> Ingested:
-    """Update the documents of files, folders and commits: {paths, scope?, again?, hidden?, commits?}.
-
-    The paths are absolute.
-    """
-    paths = call.params.get("paths")
-    is_valid = isinstance(paths, list) and all(
-        isinstance(path, str) and os.path.isabs(path) for path in paths
-    )
-    if not is_valid or not paths:
+    """Update the documents of files, folders and commits: {paths, scope?, again?, hidden?, commits?}."""
+    paths = call.params.get("paths") or []
+    if not paths or not all(isinstance(path, str) and os.path.isabs(path) for path in paths):
         raise InputError("paths must be a list of absolute paths of files and folders.")
 
     async def report(done: int, total: int, path: str) -> None:
@@ -285,15 +275,14 @@ async def _index(core: Core, call: Call) -> Ingested:
     commits = call.params.get("commits", "root")
     if commits not in get_args(Commits):
         raise InputError(f"commits = {commits!r}: must be one of {', '.join(get_args(Commits))}.")
-    options = {"again": again, "hidden": hidden, "commits": commits}
     scope = write_scope(call.params.get("scope"), call.project_scope)
+    options = {"again": again, "hidden": hidden, "commits": commits}
     return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, **options)
 
 
 async def _export(core: Core, call: Call) -> Result:
-    """Export a scope, or everything, into a file: {path, scope?}. The path is absolute."""
-    scope = call.params.get("scope")
-    scope = None if scope in (None, EVERY_SCOPE) else str(scope)
+    """Export the scope that a call names, or everything."""
+    scope = call.one_scope if call.params.get("scope") else None
     return await core.exchange.export(call.path, scope, call.progress)
 
 

@@ -27,7 +27,7 @@ from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.mending import Mending
 from scrubjay.engine.background.openings import Openings
 from scrubjay.engine.background.sharing import Sharing
-from scrubjay.engine.background.tasks import Background
+from scrubjay.engine.background.tasks import Background, failures_logged
 from scrubjay.engine.background.upkeep import LOOK_EVERY, Upkeep
 from scrubjay.engine.verbs.backup import Backup
 from scrubjay.engine.verbs.changes import Changes
@@ -63,7 +63,6 @@ from scrubjay.models.results import MemoryAdded, Result
 from scrubjay.search.opening import Opening
 from scrubjay.search.similar import nearest_facts, with_similar
 from scrubjay.store.changes import Change
-from scrubjay.store.failures import reason
 from scrubjay.store.opening import has_vectors, open_at
 from scrubjay.store.store import Store
 from scrubjay.text.developer_words import IN_USE, read_own
@@ -79,12 +78,7 @@ class Core:
     """Everything that an engine does with its home. Open it with `open_core`; it lives until `close`."""
 
     def __init__(
-        self,
-        home: Home,
-        store: Store,
-        worker: EmbeddingWorker,
-        settings: Settings,
-        clock: Clock,
+        self, home: Home, store: Store, worker: EmbeddingWorker, settings: Settings, clock: Clock
     ) -> None:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
         self.scope_settings = ScopeBook(home)
@@ -160,48 +154,34 @@ class Core:
         self._background.begin(self._renew())
 
     def _fill(self) -> None:
-        """Continue filling an incomplete index."""
         is_incomplete = not self.store.note.complete or self.store.building is not None
         if is_incomplete and self.store.is_writer and not self.reindex.is_running:
             self._background.begin(self.reindex.run())
 
     async def _renew(self) -> None:
-        """Rebuild the index if it was made with other developers' words, or an earlier bundled model.
-
-        If its vectors come from a different model, the user has to decide. A running reindex is awaited
-        first, because it may only be filling the current index.
-        """
+        """Rebuild an index that was made with other developers' words, or by an earlier bundled model."""
         # The status shows an EncoderError; an InputError means a lost lease. The next start tries again.
         with suppress(EncoderError, InputError):
             while await self.reindex.is_needed():
                 await self.indexer.check_space()
                 if self.indexer.trouble and self.store.building is None:
-                    return
+                    return  # it was made by a different model, so the user decides
                 await self.reindex.run()
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
-        """Make one write; it is durable when this returns.
-
-        When a fact is written, `similar` adds similar existing facts to the result.
-        """
-        if similar and envelope.kind == "memory":
-            return await self._add_memory(envelope)
-        return await self.writer.write(envelope)
-
-    async def _add_memory(self, envelope: Envelope) -> MemoryAdded:
-        similar = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
+        """Make one write, durable when this returns; `similar` adds similar facts to the result of a fact."""
+        if not similar or envelope.kind != "memory":
+            return await self.writer.write(envelope)
+        nearest = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
         try:
             added = cast(MemoryAdded, await self.writer.write(envelope))
-            if added.action == "known" or added.note:  # the note already says what is needed
-                return added
-            try:
-                return await with_similar(self.store, added, envelope, await similar)
-            except (OSError, RuntimeError, ValueError) as error:
-                # The fact is durable; raising here would suggest that it is not.
-                log.warning("similar facts were not searched for: %s", reason(error))
-                return added
+            # The fact is durable; raising here would suggest that it is not.
+            with failures_logged(log, "similar facts were not searched for"):
+                if added.action != "known" and not added.note:  # a note already says what is needed
+                    return await with_similar(self.store, added, envelope, await nearest)
+            return added
         finally:
-            similar.cancel()
+            nearest.cancel()
 
     def note_request(self) -> None:
         """Note a user request; background work yields to it."""
@@ -243,12 +223,11 @@ class Core:
         Raises:
             InputError: a reindex, export, import or backup is running.
         """
+        keeps = "which would keep deleted text."
         if self.reindex.is_running:
-            why = "The index is being rebuilt, which would keep deleted text."
-            raise InputError(f"{why} Purge when `scrubjay reindex` is done.")
+            raise InputError(f"The index is being rebuilt, {keeps} Purge when `scrubjay reindex` is done.")
         if self.backup.is_running or self.exchange.is_running or self.past.is_running:
-            why = "An export, import or backup is running, which would keep deleted text."
-            raise InputError(f"{why} Purge when it is done.")
+            raise InputError(f"An export, import or backup is running, {keeps} Purge when it is done.")
 
     def _policy(self) -> capture.Policy:
         return capture.policy(capture_view(self.settings))

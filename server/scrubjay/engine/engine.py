@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrubjay import VERSION
+from scrubjay.engine.background.tasks import quiet_for
 from scrubjay.engine.caller import caller
 from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
 from scrubjay.home import kept, scopes
@@ -67,22 +68,22 @@ class Engine:
         self.large = asyncio.Lock()
         self._loaded = asyncio.Event()
         self._core: Core | None = None
-        self._failure: ScrubjayError | None = None
+        self.failure: ScrubjayError | None = None  # why it could not load; None while loading
         self._failed_at = 0.0  # by the event loop's clock
         self._retry: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
-        """Read the settings, open the store, start the model.
-
-        A failure is logged and reported to later calls; a call after `RETRY_SECONDS` tries again.
-        """
+        """Read the settings, open the store, start the model; later calls report a failure and try again."""
         try:
             self.settings = self._started_with = with_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())
-            self._copy_settings()
+            try:
+                kept.refresh(self.home)
+            except OSError as error:  # a full disk, which must not stop an engine
+                log.warning("the settings and scopes cannot be copied: %s", error.strerror)
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
             self._core = await module.open_core(self.home, self.settings, self.clock, self._open_model)
-            self._failure = None
+            self.failure = None
         except ScrubjayError as error:
             self._fail(error)
         except OSError as error:
@@ -91,25 +92,14 @@ class Engine:
         finally:
             self._loaded.set()
 
-    def _copy_settings(self) -> None:
-        try:
-            kept.refresh(self.home)
-        except OSError as error:  # a full disk, which must not stop an engine
-            log.warning("the settings and scopes cannot be copied: %s", error.strerror)
-
     def _fail(self, error: ScrubjayError) -> None:
         log.error("cannot load: %s", error)
-        self._failure, self._failed_at = error, asyncio.get_running_loop().time()
+        self.failure, self._failed_at = error, asyncio.get_running_loop().time()
 
     @property
     def ready(self) -> bool:
         """Return True if loading is over, successful or not."""
         return self._loaded.is_set()
-
-    @property
-    def failure(self) -> ScrubjayError | None:
-        """The reason why the engine could not load; None while it is loading or after success."""
-        return self._failure
 
     @property
     def busy(self) -> bool:
@@ -127,17 +117,11 @@ class Engine:
             EngineError: it is still loading, because the machine is busy.
             ScrubjayError: it could not be opened.
         """
-        if not self.ready:
-            await self._wait_for_load(max(0.0, min(self._load_seconds, seconds) - caller().waited))
-        return await self.core()
-
-    async def _wait_for_load(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._loaded.wait()
-        except TimeoutError as error:
+        seconds = max(0.0, min(self._load_seconds, seconds) - caller().waited)
+        if not self.ready and await quiet_for(seconds, self._loaded):
             sentence = f"The engine is still starting after {seconds:.2g} s: the machine is busy."
-            raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
+            raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.")
+        return await self.core()
 
     async def core(self) -> Core:
         """Return the opened engine. A failed opening is retried, because the disk may have space by now.
@@ -146,14 +130,14 @@ class Engine:
             ScrubjayError: it could not be opened.
         """
         await self._loaded.wait()
-        if self._failure is not None:
+        if self.failure is not None:
             waited = asyncio.get_running_loop().time() - self._failed_at
             if waited >= RETRY_SECONDS and (self._retry is None or self._retry.done()):
                 self._retry = asyncio.create_task(self.load())
             if self._retry is not None:
                 await asyncio.shield(self._retry)  # shielded: other callers wait for it too
         if self._core is None:
-            raise self._failure or EngineError("The engine was stopped while it was loading. Try again.")
+            raise self.failure or EngineError("The engine was stopped while it was loading. Try again.")
         return self._core
 
     async def close(self) -> None:
@@ -181,14 +165,14 @@ class Engine:
             "pid": os.getpid(),
             "home": self.home.root,
             "started_at": self.started_at.isoformat(timespec="seconds"),
-            "state": "failed" if self._failure else "ready" if self.ready else "loading",
-            "failure": str(self._failure) if self._failure else None,
+            "state": "failed" if self.failure else "ready" if self.ready else "loading",
+            "failure": str(self.failure) if self.failure else None,
             "model": self._started_with.model,
             "capture": {**capture_view(self.settings)},
         }
 
     def report_bug(self, what: str, error: Exception) -> str:
-        """Log where Scrubjay or LanceDB has a bug, without content, and return the message for the user."""
+        """Log where Scrubjay or LanceDB has a bug, without content; return the message for the user."""
         log.error("%s failed", what, exc_info=error)
         if self._core is not None and is_of_store(error):
             self._core.mending.wake()  # most likely a damaged file
@@ -205,10 +189,8 @@ class Engine:
         """
         if hello.scope:
             if not is_scope(hello.scope):
-                raise InputError(
-                    f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters (A to Z), digits or . _ : - "
-                    "(--scope, SCRUBJAY_SCOPE)."
-                )
+                allowed = "must be 1 to 100 letters (A to Z), digits or . _ : - (--scope, SCRUBJAY_SCOPE)."
+                raise InputError(f"scope = {hello.scope[:80]!r}: {allowed}")
             return str(hello.scope)
         folder = hello.project_dir or hello.cwd
         return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else None

@@ -1,4 +1,4 @@
-"""Remembers which envelope an engine is reading, so that none that crashes engines is read again."""
+"""Remembers which envelope an engine is reading, so that one that crashes engines is not read again."""
 
 import os
 from contextlib import suppress
@@ -15,7 +15,9 @@ class InHand:
 
     def __init__(self, home: Home) -> None:
         self._path = home.in_hand
-        self._death_log_size = _size(home.deaths)  # grows with every engine that hangs or crashes
+        self._death_log_size = 0  # grows with every engine that hangs or crashes
+        with suppress(OSError):
+            self._death_log_size = os.path.getsize(home.deaths)
         # The envelope that the last engine was reading, and how many engines died on it.
         self._suspect, self._suspect_deaths = "", 0
         with suppress(OSError, ValueError):
@@ -31,9 +33,7 @@ class InHand:
         name = os.path.basename(path)
         deaths = self._suspect_deaths if name == self._suspect else 0
         if deaths >= MOST_DEATHS:
-            raise InputError(
-                f"{deaths} engines hung or crashed while reading it; log/deaths.log shows where."
-            )
+            raise InputError(f"{deaths} engines hung or crashed while reading it; see log/deaths.log.")
         self._write(f"{name} {self._death_log_size} {deaths}")
 
     def put_down(self) -> None:
@@ -46,10 +46,3 @@ class InHand:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
             with open(os.open(self._path, flags, 0o600), "wb") as file:
                 file.write(note.encode())
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
