@@ -44,7 +44,7 @@ class Anchoring:
     ) -> None:
         self._store, self._book, self._trees, self._clock = store, book, trees, clock
         self._is_resting = is_resting
-        self._due: dict[str, type[AnchoredRecord]] = {}  # by record id, the newest last
+        self._due: dict[str, None] = {}  # ids of records, the newest last
         self._wake = asyncio.Event()
         self.lock = asyncio.Lock()
 
@@ -52,7 +52,7 @@ class Anchoring:
         """Queue a record whose text was written."""
         record = change.record
         if isinstance(record, Turn | Memory) and change.passages and record.source != SUMMARY:
-            self._due[record.id] = type(record)
+            self._due[record.id] = None
 
     def wake(self) -> None:
         """Start working if a record waits."""
@@ -86,28 +86,24 @@ class Anchoring:
         records: list[AnchoredRecord] = [*facts, *turns]
         async with self.lock:  # so that no record is noted twice, perhaps on another branch
             known_ids = await asyncio.to_thread(self._book.recorded_ids)
-            missing = (row for row in records if row.id not in known_ids and row.source != SUMMARY)
-            self._due = {**{row.id: type(row) for row in missing}, **self._due}
+            missing = [row.id for row in records if row.id not in known_ids and row.source != SUMMARY]
+            self._due = {**dict.fromkeys(missing), **self._due}
 
     async def work(self) -> None:
         """Anchor the newest records that wait."""
         async with self.lock:
-            batch = [self._due.popitem() for _ in range(min(BATCH, len(self._due)))]
+            ids = [self._due.popitem()[0] for _ in range(min(BATCH, len(self._due)))]
             # If this fails, the next engine tries again.
-            with failures_logged(log, f"the code that {len(batch)} records name was not noted"):
-                turns = await self._store.get(Turn, [record_id for record_id, kind in batch if kind is Turn])
-                facts = await self._store.get(
-                    Memory, [record_id for record_id, kind in batch if kind is Memory]
-                )
-                anchors_by_id = await asyncio.to_thread(
-                    self._anchors, [*turns.values(), *facts.values()], self._clock()
-                )
-                await asyncio.to_thread(self._book.put, anchors_by_id)
+            with failures_logged(log, f"the code that {len(ids)} records name was not noted"):
+                turns, facts = await self._store.get(Turn, ids), await self._store.get(Memory, ids)
+                readable = (turn for turn in turns.values() if turn.purged_at is None)
+                records: list[AnchoredRecord] = [*readable, *facts.values()]
+                await asyncio.to_thread(self._note, records, self._clock())
 
-    def _anchors(self, records: Sequence[AnchoredRecord], now: datetime) -> dict[str, Anchor | None]:
-        anchors_by_id: dict[str, Anchor | None] = {record.id: None for record in records if _has_text(record)}
+    def _note(self, records: Sequence[AnchoredRecord], now: datetime) -> None:
+        anchors_by_id: dict[str, Anchor | None] = {record.id: None for record in records}
         groups: dict[tuple[WorkTree, str, str | None, bool], list[AnchoredRecord]] = defaultdict(list)
-        for record in filter(_has_text, records):
+        for record in records:
             files = record.files if isinstance(record, Turn) else ()
             if (work_tree := self._trees.of(record.scope, files)) is not None:
                 is_fresh = _is_fresh(record, now)
@@ -118,11 +114,7 @@ class Anchoring:
             tree = Tree(work_tree, None if is_fresh else commit)
             group_anchors = anchors(tree, commit, branch, [_text_of(record) for record in members])
             anchors_by_id.update(zip((record.id for record in members), group_anchors, strict=True))
-        return anchors_by_id
-
-
-def _has_text(record: AnchoredRecord) -> bool:
-    return not (isinstance(record, Turn) and record.purged_at is not None)
+        self._book.put(anchors_by_id)
 
 
 def _time_of(record: AnchoredRecord) -> datetime:
@@ -137,5 +129,5 @@ def _is_fresh(record: AnchoredRecord, now: datetime) -> bool:
 def _text_of(record: AnchoredRecord) -> RecordText:
     if isinstance(record, Memory):
         return RecordText(record.content)
-    texts = (record.user, record.assistant, record.text)
-    return RecordText("\n".join(filter(None, texts)), record.files)
+    texts = filter(None, (record.user, record.assistant, record.text))
+    return RecordText("\n".join(texts), record.files)

@@ -38,9 +38,8 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# Least and most passages that get their vectors in one commit, which rewrites their rows and wakes a
-# compaction. A batch takes about `BATCH_SECONDS`, so that even a slow machine can soon estimate how long a
-# backlog will take.
+# Least and most passages that get their vectors in one commit, which rewrites their rows. A batch takes about
+# `BATCH_SECONDS`, so that even a slow machine can soon estimate how long a backlog will take.
 FIRST_BATCH, BATCH = 128, 1_024
 BATCH_SECONDS = 8.0
 NEW = 256  # new passages that are embedded before all others
@@ -57,6 +56,8 @@ SHORT = 1_000  # characters: a longer text takes more time to embed than a write
 SOON_SECONDS = 0.015
 LOAD_SECONDS = 3.0  # that a search waits while the model is being loaded; torch alone may take ten
 LOADING = "The model is being loaded; until then words alone are searched."
+_WITHOUT_MODEL = "Until then words alone are searched."
+_REINDEX = "words alone are searched. Run `scrubjay reindex` to embed them again."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats the turn's other
 # passages, and would have 40 % of all codes. Of a long text, such as a log of a hundred pieces, only the
 # first pieces get codes, to save disk space and time in late interaction.
@@ -73,8 +74,7 @@ class Indexer:
     """Finds passages without a vector and embeds them.
 
     `trouble` says why vectors cannot be searched, or is None. `embedded` is called after each commit of
-    vectors, because that rewrites rows which must be indexed by words again. `late` returns True if tokens
-    are wanted for late interaction.
+    vectors, because these rows must be indexed by words again. `late` returns True if tokens are wanted.
     """
 
     def __init__(
@@ -123,10 +123,7 @@ class Indexer:
         return warning if self.trouble is None else f"{warning} {self.trouble}"
 
     async def search_warning(self, searched: Where) -> str | None:
-        """Return the warning for a search of these passages: `notice`, or that many wait for their vectors.
-
-        The store is read only if many may be waiting.
-        """
+        """Return the warning for a search of these passages: that many wait for vectors, or `notice`."""
         has_backlog = (self._store.vectorless_writes, self._deferrals) != self._counts_when_done
         few_wait = not has_backlog and len(self._new) + len(self._ahead) < MANY
         if self.trouble or few_wait or not self._store.is_writer:
@@ -145,7 +142,7 @@ class Indexer:
             self._wake.set()
 
     def foreground(self) -> AbstractContextManager[None]:
-        """Return a context in which background work yields, because a caller waits for an answer."""
+        """Return a context in which background work yields to a caller that waits for an answer."""
         return self._worker.foreground()
 
     def expect(self, change: Change) -> None:
@@ -158,12 +155,15 @@ class Indexer:
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
-        """Compare the model's vector space with the store's; set `trouble` if they differ.
-
-        An empty store takes the model's space as its own.
-        """
+        """Compare the model's vector space with the store's, which an empty store adopts; set `trouble`."""
         try:
-            return await self._check_space()
+            encoder, canaries = await self._worker.ready(), await self._canaries()
+            problem = await self._problem(encoder, canaries)
+            self.trouble = f"{problem}; {_REINDEX}" if problem else None
+            return encoder
+        except EncoderError as error:
+            self.trouble = f"{error} {_WITHOUT_MODEL}"
+            return None
         finally:
             self._compared_with = self._store.note
             self._compared.set()
@@ -174,38 +174,24 @@ class Indexer:
         may_change = note.space_id is None or self._store.shared is not None
         return may_change and note != self._compared_with
 
-    async def _check_space(self) -> Encoder | None:
-        try:
-            encoder, canaries = await self._worker.ready(), await self._canaries()
-        except EncoderError as error:
-            self.trouble = f"{error} Until then words alone are searched."
-            return None
+    async def _problem(self, encoder: Encoder, canaries: Vectors) -> str | None:
         note, space = self._store.note, encoder.space
         if note.space_id is None and not self._store.is_writer:
-            self.trouble = None  # the engine that writes will set the space
-        elif note.space_id is None and note.dim == space.dim:
+            return None  # the engine that writes will set the space
+        if note.space_id is None and note.dim == space.dim:
             await self._store.write_note(_with_space(note, encoder, canaries))
-            self.trouble = None
-        elif note.space_id is not None and is_former(space, note.space_id):
-            self.trouble = None  # its vectors are close enough until the engine has embedded them again
-        elif note.space_id != space.space_id:
-            self.trouble = (
-                "The stored vectors were made by another model; words alone are searched. "
-                "Run `scrubjay reindex` to embed them again."
-            )
-        elif (distance := drift(np.array(note.canaries, dtype=np.float32), canaries)) > DRIFT_LIMIT:
-            self.trouble = (
-                f"The model gives other vectors than when the store was made (drift {distance:.4f}); "
-                "words alone are searched. Run `scrubjay reindex` to embed them again."
-            )
-        else:
-            self.trouble = None
-        return encoder
+            return None
+        if note.space_id is not None and is_former(space, note.space_id):
+            return None  # its vectors are close enough until the engine has embedded them again
+        if note.space_id != space.space_id:
+            return "The stored vectors were made by another model"
+        distance = drift(np.array(note.canaries, dtype=np.float32), canaries)
+        what = f"The model gives other vectors than when the store was made (drift {distance:.4f})"
+        return what if distance > DRIFT_LIMIT else None
 
     async def _canaries(self) -> Vectors:
-        return np.vstack(
-            [await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)]
-        )
+        query = await self._worker.query(CANARY_QUERY)
+        return np.vstack([query, await self._worker.documents(CANARY_DOCUMENTS)])
 
     async def begin_generation(self, encoder: Encoder) -> None:
         """Begin or continue to build passages with this model's vectors."""
@@ -243,7 +229,7 @@ class Indexer:
         """Return a query's vector, with tokens if they are wanted; None while vectors cannot be searched.
 
         Raises:
-            EncoderError: this text cannot be embedded; the next one may be.
+            EncoderError: this text cannot be embedded.
         """
         if not await self._wait_for_comparison():
             return None
@@ -259,12 +245,9 @@ class Indexer:
     async def _wait_for_comparison(self) -> bool:
         """Wait up to LOAD_SECONDS for the comparison, because a wrong model's vector finds wrong passages."""
         if not self._compared.is_set() and self.trouble != LOADING:
-            try:
-                async with asyncio.timeout(LOAD_SECONDS):
-                    await self._compared.wait()
-            except TimeoutError:
-                if not self._compared.is_set():
-                    self.trouble = LOADING
+            await quiet_for(LOAD_SECONDS, self._compared)
+            if not self._compared.is_set():
+                self.trouble = LOADING
         return self._compared.is_set()
 
     async def token_matches(self, query: str, texts: Sequence[str]) -> list[list[tuple[int, int, float]]]:
@@ -276,25 +259,21 @@ class Indexer:
             EncoderError: a text cannot be embedded.
         """
         encoded_query = await self.embed_query(query)
-        if (
-            encoded_query is None
-            or encoded_query.tokens is None
-            or not isinstance(encoder := await self.load(), PlacingEncoder)
-        ):
+        tokens = encoded_query.tokens if encoded_query else None
+        if tokens is None or not isinstance(encoder := await self.load(), PlacingEncoder):
             return [[] for _ in texts]
         matches: list[list[tuple[int, int, float]]] = []
         for text, code in zip(texts, (await self._worker.passages(texts, soon=True)).codes, strict=True):
-            places, cosines = encoder.places(text), nearest(encoded_query.tokens, code).tolist()
-            is_aligned = len(places) == len(cosines)
-            pairs = zip(places, cosines, strict=True) if is_aligned else ()
+            places, cosines = encoder.places(text), nearest(tokens, code).tolist()
+            pairs = zip(places, cosines, strict=True) if len(places) == len(cosines) else ()
             matches.append([(*place, cosine) for place, cosine in pairs])
         return matches
 
     async def embed_soon(self, text: str) -> Vectors | None:
-        """Return the vector of a text that is being written, to compare it with stored vectors, or None.
+        """Return the vector of a text that is being written, to compare it with stored vectors.
 
-        A write does not wait for the model. The text is embedded as a query, because queries go ahead of the
-        waiting passages.
+        Return None if it takes long, because a write does not wait for the model. The text is embedded as a
+        query, because queries go ahead of the waiting passages.
         """
         if not self._compared.is_set() or self.trouble or len(text) > SHORT:
             return None
@@ -313,10 +292,7 @@ class Indexer:
                     await quiet_for(LOOK_SECONDS, self._vectors_made)
 
     async def run(self) -> None:
-        """Embed waiting passages forever; sleep while no passage waits.
-
-        A failed batch is tried again.
-        """
+        """Embed waiting passages forever; a failed batch is tried again."""
         encoder, pause = None, RETRY_SECONDS
         while True:
             try:
@@ -331,7 +307,7 @@ class Indexer:
                 pause = min(2 * pause, 60.0)
                 continue
             except EncoderError as error:
-                self.trouble = f"{error} Until then words alone are searched."
+                self.trouble = f"{error} {_WITHOUT_MODEL}"
                 encoder, has_more = None, False
             pause = RETRY_SECONDS
             if not has_more:
@@ -341,10 +317,7 @@ class Indexer:
                 self._wake.clear()
 
     async def embed_some(self, encoder: Encoder, excluded: Iterable[str] = ()) -> int:
-        """Embed one batch of waiting passages, except those in `excluded`; return its size.
-
-        Passages that lack only token codes come last.
-        """
+        """Embed a batch of waiting passages, those that lack only token codes last; return its size."""
         if not self._store.is_writer:  # the engine that writes also embeds
             return 0
         wants_codes = self._wants_tokens() and isinstance(encoder, TokenEncoder)
@@ -414,10 +387,9 @@ class Indexer:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
         if not soon:
             self._speed = len(waiting) / max(time.monotonic() - started, 1e-3)
-        ids = [piece.id for piece in waiting]
         pairs = zip(waiting, codes, strict=wants_codes)
         codes_by_id = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
-        return dict(zip(ids, vectors, strict=True)), codes_by_id
+        return {piece.id: vector for piece, vector in zip(waiting, vectors, strict=True)}, codes_by_id
 
     async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         vectors, codes = await self._encoded(encoder, waiting, soon=soon)
