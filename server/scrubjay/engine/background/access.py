@@ -1,14 +1,13 @@
 """Counts how often each record was recalled.
 
-Counts wait in memory and are written after everything else, without an entry in the write-ahead log: a crash
-loses those of the last hour, which costs only a little recency. Every write creates a version of its table
-and moves the counted rows into a separate fragment, which slows down every search until a compaction.
-Therefore counts are written once an hour, and when the engine ends.
+Counts wait in memory, and a crash loses those of the last hour, which costs only a little recency. They are
+written once an hour and when the engine ends, because each write moves the counted rows into a separate
+fragment, which slows down every search until a compaction.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import TypeVar
 
@@ -26,10 +25,7 @@ R = TypeVar("R", bound=Record)
 
 
 class Access:
-    """Counts recalls and writes the counts from time to time; call `flush` at the end.
-
-    `on_written` is called after each commit.
-    """
+    """Counts recalls, and writes the counts from time to time; then `on_written` is called."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime], on_written: Callable[[], None]) -> None:
         self._store, self._clock, self._on_written = store, clock, on_written
@@ -66,13 +62,11 @@ class Access:
         """Write the new counts; return the number of records."""
         counts, self._waiting = self._waiting, {}
         if counts:
+            shared = self._store.shared
             with failures_logged(log, f"access counts of {len(counts)} records are lost"):
-                await self._put(counts)
+                if shared is None or shared.is_maintainer:
+                    await self._store.count_access(counts)
+                else:
+                    await shared.inbox.put([access_entry(counts)])
             self._on_written()
         return len(counts)
-
-    async def _put(self, counts: Mapping[str, AccessCount]) -> None:
-        if self._store.shared is None or self._store.shared.is_maintainer:
-            await self._store.count_access(counts)
-        else:
-            await self._store.shared.inbox.put([access_entry(counts)])

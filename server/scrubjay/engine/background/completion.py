@@ -8,10 +8,8 @@ import asyncio
 import logging
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrubjay.engine.background import prompts
 from scrubjay.engine.background.pairing import wishes_of
@@ -38,12 +36,10 @@ DELAYS = (0.5, 3.0, 20.0)  # seconds before each read after a Stop, because host
 MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes that are read from the end; earlier ones were compared before
 
 
-@dataclass(frozen=True)
-class _Session:
+class _Session(NamedTuple):
     """A session to compare with the transcript at `path`; its hooks ran in `folder`, which has `scope`.
 
-    Without a scope, each turn belongs to the scope of its own folder. Without a folder, all turns belong to
-    `scope`.
+    Without a scope, each turn belongs to the scope of its folder. Without a folder, all belong to `scope`.
     """
 
     id: str
@@ -72,8 +68,7 @@ class Completion:
         """Schedule reads of the transcript for the rest of a turn that a hook recorded."""
         if recorded.kind != "turn" or not recorded.transcript_path or recorded.source != "hook:stop":
             return
-        args = recorded.args
-        host = recorded.host or "claude-code"
+        args, host = recorded.args, recorded.host or "claude-code"
         origin = recorded.transcript_path, host, recorded.scope, recorded.folder
         session = _Session(args["session_id"], *origin)
         # If the turn has no answer, its host may have ended long ago, so its transcript is read only once.
@@ -83,7 +78,7 @@ class Completion:
 
     def reconcile(self, path: str) -> None:
         """Compare the session that a request in a file names with its transcript, and remove the file."""
-        self._schedule(partial(self._reconcile_file, path), 0.0)
+        self._schedule(lambda: self._reconcile(path), 0.0)
 
     def _schedule(self, run: Callable[[], Awaitable[None]], delay: float) -> None:
         self.waiting += 1
@@ -103,13 +98,13 @@ class Completion:
             finally:
                 self.waiting -= 1
 
-    async def _reconcile_file(self, path: str) -> None:
+    async def _reconcile(self, request_path: str) -> None:
         try:
-            await self._reconcile(spool.read(path))
+            await self._compare_whole(spool.read(request_path))
         finally:
-            spool.remove([path])
+            spool.remove([request_path])
 
-    async def _reconcile(self, request: dict[str, Any]) -> None:
+    async def _compare_whole(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
         if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str | None)):
             raise InputError("A request to compare a session needs session_id and transcript_path.")

@@ -53,10 +53,9 @@ class HostMemories:
             return
         machine = this_machine(self._env)._replace(projects=tuple(project_folders(self._home)))
         hosts, files = await asyncio.to_thread(self._files, machine)
-        times = {file.path: file.at for file in files}
+        times, seen_times = {file.path: file.at for file in files}, self._seen or {}
         if not hosts or times == self._seen:
             return
-        seen_times = self._seen or {}
         changed = [file for file in files if seen_times.get(file.path) != file.at]
         searched = [place for host in hosts for place, _ in memory_files.memory_places(host, machine)]
         for start in range(0, max(1, len(changed)), BATCH):

@@ -7,6 +7,7 @@ shared store has no openings, because another engine may forget their records.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from scrubjay.engine.background.tasks import failures_logged, quiet_for
 from scrubjay.home import openings
@@ -65,11 +66,8 @@ class Openings:
                 await self.work()
 
     async def work(self) -> None:
-        """Write every opening that is due; after a failure, it is due again with its scope's next change.
-
-        Openings that become due meanwhile wait until it is quiet again: while a program added facts, reading
-        all records for an opening took more processor time than writing the facts.
-        """
+        """Write every opening that is due now; a failed one is due again with its scope's next change."""
+        # Those that become due meanwhile wait: otherwise a program that adds facts would cause one for each.
         due, self._due = self._due, set()
         for scope in due:
             self._composed = scope
@@ -85,8 +83,9 @@ class Openings:
 def _write(home: Home, scope: str, opening: Opening) -> None:
     variants = (opening, *opening.by_host.values())
     until = min((variant.until.timestamp() for variant in variants if variant.until), default=None)
-    fields, *others = (
-        {name: getattr(variant, name) for name in ("text", *openings.COUNTS)} for variant in variants
-    )
-    by_host = dict(zip(opening.by_host, others, strict=True))
-    openings.write(home, scope, until=until, by_host=by_host, hints=opening.hints, **fields)
+    by_host = {host: _shown(variant) for host, variant in opening.by_host.items()}
+    openings.write(home, scope, until=until, by_host=by_host, hints=opening.hints, **_shown(opening))
+
+
+def _shown(opening: Opening) -> dict[str, Any]:
+    return {name: getattr(opening, name) for name in ("text", *openings.COUNTS)}

@@ -2,8 +2,7 @@
 
 A hook writes one event (`HookEvent`) and does not know any other. This module processes the events in order,
 so only it knows which prompts were queued, interrupted, abandoned or typed in a pause. Transcripts show how a
-prompt ended; `completion` reads the rest of a turn from them later. Processing an event again after a crash
-gives the same turn.
+prompt ended. Processing an event again after a crash gives the same turn.
 """
 
 import os
@@ -66,19 +65,19 @@ def take(home: Home, path: str) -> ProcessedEvent:
     event = HookEvent.model_validate(spool.read(path))
     call = _Call(home, event, _policy(home))
     request = None
-    if event.kind == "prompt":
-        _save(call, event.prompt, event.redacted_prompt)
-    elif event.kind == "answer":
-        _record_answer(call)
-    else:
-        if event.kind == "start":
+    match event.kind:
+        case "prompt":
+            _save(call)
+        case "answer":
+            _record_answer(call)
+        case "start":
             _record_abandoned(call)
-        else:
+        case _:
             pair = prompts.pair(home, event.session_id, None, event.time_ns)
             _record_unanswered(call, pair.waiting if pair else ())
-        # A compaction comes in the middle of a turn, whose Stop will follow.
-        if event.transcript_path and event.source != "compact":
-            request = _write_request(call)
+    # A compaction comes in the middle of a turn, whose Stop will follow.
+    if event.kind not in ("prompt", "answer") and event.transcript_path and event.source != "compact":
+        request = _write_request(call)
     spool.remove([path])
     return ProcessedEvent(event, request)
 
@@ -114,7 +113,7 @@ def _record_answer(call: _Call) -> None:
         _record_unanswered(call, pair.waiting if pair else ())
         return
     if event.prompt and (pair is None or event.prompt not in (pair.user or "")):
-        _save(call, event.prompt, event.redacted_prompt)
+        _save(call)
         pair = _pair(call)
     if pair and len(pair.waiting) > 1:
         # The transcript shows the end of a prompt long before the next one is answered. The rest of its turn
@@ -125,7 +124,9 @@ def _record_answer(call: _Call) -> None:
     if answer and pair and pair.redacted:
         answer = _without_secrets_of_prompts(call, answer)
     user = cut(pair.user) if pair and pair.user else None
-    fallback_key = event.prompt_id or _hashed_key(event.session_id, answer)
+    # the same answer gives the same key
+    digest = sha256(f"{event.session_id}\n{answer or ''}".encode()).hexdigest()[:32]
+    fallback_key = event.prompt_id or turn.ANSWER_KEY + digest
     args: dict[str, Any] = {
         "session_id": event.session_id,
         # For a prompt without words, such as a picture, only the answer identifies the transcript's turn.
@@ -172,10 +173,7 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
 
 
 def _answers_hidden_prompt(call: _Call) -> bool:
-    """Return True if the transcript shows that the prompt was typed in a pause and its event was lost.
-
-    Return False if the host writes no times.
-    """
+    """Return True if the transcript shows that the prompt was typed in a pause, and its event was lost."""
     event, answer = call.event, "".join((call.event.answer or "").split())
     turns = [turn for turn in _turns(call) if answer and answer in "".join(turn["assistant"].split())]
     if not turns or not turns[-1]["started_at"]:
@@ -194,12 +192,13 @@ def _answers_unsaved_prompt(call: _Call, waiting: Sequence[Pair]) -> bool:
     return turn is not None and _clean(turn["prompts"][0])[0].split() not in saved_words
 
 
-def _save(call: _Call, text: str | None, redacted: int) -> None:
+def _save(call: _Call) -> None:
     """Save the prompt of this event with its origin; if it must not be recorded, save only its time."""
     event = call.event
     origin = event.model_dump(include=_ORIGIN) if event.records else None
     prompt_id = event.prompt_id or turn.PROMPT_KEY + event.id[:16]
-    prompts.save(call.home, event.session_id, prompt_id, text, redacted, origin, event.time_ns)
+    prompt = event.prompt, event.redacted_prompt
+    prompts.save(call.home, event.session_id, prompt_id, *prompt, origin, event.time_ns)
     _set_folder_time(call)
 
 
@@ -215,11 +214,8 @@ def _set_folder_time(call: _Call) -> None:
         os.utime(folder, ns=(call.event.time_ns, call.event.time_ns))
 
 
-def _ended_prompts(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
-    """Return the prompts whose turns have ended in the transcript, with the ids of these turns as keys.
-
-    `over` is True if this event answers no prompt.
-    """
+def _ended_prompts(call: _Call, waiting: Sequence[Pair], *, over: bool) -> list[Pair]:
+    """Return the prompts whose turns have ended in the transcript, with the ids of these turns as keys."""
     texts = [prompt.user or "" for prompt in waiting]
     turns = matching.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
     return [
@@ -230,10 +226,7 @@ def _ended_prompts(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pai
 
 
 def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
-    """Record prompts that will not be answered, each as a turn without an answer.
-
-    A prompt that was allowed to be recorded is not lost if its answer may not be recorded or never came.
-    """
+    """Record prompts that will not be answered, or whose answer may not be recorded, as turns without one."""
     event = call.event
     for position, prompt in enumerate(waiting):
         origin = prompt.origin
@@ -249,10 +242,9 @@ def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
 
 def _record_unanswered(call: _Call, waiting: Sequence[Pair]) -> None:
     """Record prompts that no Stop will answer, with the ids of their turns in the transcript, if any."""
-    ended = (
-        {prompt.files[0]: prompt for prompt in _ended_prompts(call, waiting, over=True)} if waiting else {}
-    )
-    _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
+    if waiting:
+        ended = {prompt.files[0]: prompt for prompt in _ended_prompts(call, waiting, over=True)}
+        _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
 
 
 def _record_abandoned(call: _Call) -> None:
@@ -298,8 +290,3 @@ def _write_turn(
         "args": args,
     }
     spool.write(call.home, envelope, time_ns)
-
-
-def _hashed_key(session_id: str, answer: str | None) -> str:
-    """Return a key for a turn that has no id and no saved prompt; the same answer gives the same key."""
-    return turn.ANSWER_KEY + sha256(f"{session_id}\n{answer or ''}".encode()).hexdigest()[:32]

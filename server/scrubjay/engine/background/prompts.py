@@ -1,13 +1,10 @@
 """Prompts that wait for their answers, one file each in `<home>/spool/prompts/<session>/`.
 
-This module finds the prompts of an answer, even if the answer comes twice. It does not know hosts, the policy
-or secrets: texts are redacted already.
-
     <time_ns>.<prompt>.json             waiting
     <time_ns>.<prompt>.<answered>.json  answered; `answered` is the key of the turn with this prompt
 
-An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer
-answer, and because two installed copies of a hook fire at the same time. Only the engine writes here.
+An answered prompt stays for a while, because a host may fire Stop again with a longer answer, and two
+installed copies of a hook fire at the same time. Only the engine writes here; texts are redacted already.
 """
 
 import json
@@ -42,21 +39,16 @@ class _Name(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The prompts of one turn: its prompt_id (`key`), their joined texts (`user`), and when it began.
+    """The prompts of one turn."""
 
-    `user` is None if no person typed them. `origin` is that of the first prompt; see `save`. `hidden` is True
-    if the last prompt is waiting and must not be recorded. `waiting` has the prompts without a turn, in
-    order, each as a pair.
-    """
-
-    key: str
-    user: str | None
+    key: str  # its prompt_id
+    user: str | None  # the joined texts; None if no person typed them
     started_at: str
     redacted: int
-    origin: dict[str, Any] | None
-    hidden: bool
+    origin: dict[str, Any] | None  # of the first prompt; see `save`
+    hidden: bool  # True if the last prompt waits and must not be recorded
     files: list[str]
-    waiting: list["Pair"]
+    waiting: list["Pair"]  # the prompts without a turn, in order
 
 
 def save(
@@ -124,29 +116,19 @@ def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
 
 def hidden(home: Home, session_id: str) -> list[str]:
     """Return the times (ISO 8601) of a session's prompts that must not be recorded."""
-    folder = spool.session_folder(home, session_id)
-    events = []
+    folder, times = spool.session_folder(home, session_id), []
     for path in spool.events(home, "hidden"):
         with suppress(ScrubjayError):  # the event was processed meanwhile, so its prompt is read below
-            events.append(spool.read(path))
+            event = spool.read(path)
+            if event["kind"] == "prompt" and event["session_id"] == session_id:
+                times.append(instant(event["time_ns"]))
     with _renaming:
         saved = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
-    return [
-        *(
-            instant(each["time_ns"])
-            for each in events
-            if each["kind"] == "prompt" and each["session_id"] == session_id
-        ),
-        *(content["saved_at"] for content in saved if content["said"] is None),
-    ]
+    return times + [content["saved_at"] for content in saved if content["said"] is None]
 
 
 def unnamed(home: Home, session_id: str) -> set[str]:
-    """Return the texts of a session's waiting prompts that have no id from the host.
-
-    Their Stop will record them under another key than the transcript's. If files are damaged or disappear,
-    the result is empty.
-    """
+    """Return a session's waiting prompts that have no id from the host; none if files are damaged."""
     try:
         waiting = latest.waiting if (latest := pair(home, session_id, None)) else []
     except (ScrubjayError, OSError, ValueError):
@@ -157,8 +139,8 @@ def unnamed(home: Home, session_id: str) -> set[str]:
 def abandoned(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
-    Each session has a list of its prompts in order, each as a pair. Prompts that must not be recorded are
-    left out, and so are sessions with a damaged file.
+    Each session has a list of its prompts in order. Prompts that must not be recorded are left out, and so
+    are sessions with a damaged file.
     """
     sessions = []
     for session in os.scandir(home.prompts):
@@ -195,12 +177,8 @@ def _names(folder: str) -> list[_Name]:
         files = sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
-    parts = [(file, file.split(".")) for file in files if file.endswith(".json")]
-    return [
-        _Name(file, part[0], part[1], part[2] if len(part) == 4 else None)
-        for file, part in parts
-        if len(part) in (3, 4)
-    ]
+    parts = [file.split(".") for file in files if file.endswith(".json") and file.count(".") in (2, 3)]
+    return [_Name(".".join(part), part[0], part[1], part[2] if len(part) == 4 else None) for part in parts]
 
 
 def _target(names: list[_Name], prompt_id: str | None) -> _Name | None:

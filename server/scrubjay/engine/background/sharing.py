@@ -33,19 +33,15 @@ class Sharing:
             await _repeat_forever(lambda: self._work(shared))
 
     async def hold(self) -> None:
-        """Keep the lease, or wait for it, forever.
-
-        This runs separately from `run`, because no amount of work may delay the renewal.
-        """
+        """Keep the lease, or wait for it, forever; separately from `run`, because no work may delay this."""
         if (shared := self._store.shared) is not None:
             await _repeat_forever(shared.lease.keep)
 
     async def _work(self, shared: Shared) -> None:
         if not shared.lease.is_valid:
             if shared.leads:
-                log.warning(
-                    "this engine no longer maintains the store; the lease was held by %s", shared.lease.holder
-                )
+                what = "this engine no longer maintains the store; the lease was held by %s"
+                log.warning(what, shared.lease.holder)
             shared.leads = False
             await self._writer.follow()
         elif not shared.leads:

@@ -24,10 +24,9 @@ from scrubjay.store.tables import index_vectors, vector_segments
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
 IDLE_SECONDS = 3.0  # a compaction rewrites its table, so if it can, it waits for this time without a write
-# Least passages with a vector for which the vector index is built. This many could be compared in memory, but
-# with an index, compactions do not rewrite the rows in the fragments of its segments. With 10,000 turns and
-# no index, the engine's peak was 796 MB instead of 692 MB, and a search waited for a write for 4.4 s instead
-# of 0.9 s.
+# Least passages with a vector for which the vector index is built. So many could be compared in memory, but
+# compactions do not rewrite indexed rows. With 10,000 turns and no index, the engine's peak was 796 MB, not
+# 692 MB, and a search waited for a write for 4.4 s, not 0.9 s.
 VECTORS = 1_000
 # With more rows than this, a compaction or a vector index takes seconds, so the table has wider bounds.
 LARGE = 50_000
@@ -56,8 +55,7 @@ class Bounds(NamedTuple):
 
     A fragment costs 0.45 ms in each of the five to seven look-ups of a search. Passages outside the word
     index are searched by reading them: 256 passages of 900 characters cost 12 ms, and 768 cost 25 ms. A
-    search of 6,000 passages took 52 ms of processor time with 4 segments, and so 8 fragments, and 37 ms with
-    1 segment.
+    search of 6,000 passages took 52 ms of processor time with 4 segments, and 37 ms with one.
     """
 
     fragments: int
@@ -69,10 +67,10 @@ BUSY, IDLE = Bounds(24, 500, 24), Bounds(4, 50)
 
 
 class Upkeep:
-    """Maintains the tables of one store. `failures` counts compactions that failed in a row.
+    """Maintains the tables of one store; after a failed compaction, `failed` is called.
 
-    `is_resting` returns True if no passage waits for its vector: the time between two batches of a long
-    ingest is not a pause. `failed` is called after a failed compaction.
+    `is_resting` returns True if no passage waits for its vector, because the time between two batches of a
+    long ingest is not a pause.
     """
 
     def __init__(
@@ -123,10 +121,7 @@ class Upkeep:
         return len(due)
 
     async def prune(self) -> None:
-        """Remove versions that were superseded a while ago.
-
-        A bulk load of 10,000 turns leaves 3 GB of older versions for 0.1 GB of data.
-        """
+        """Remove versions that were superseded a while ago: 3 GB after a bulk load of 0.1 GB."""
         if self._store.is_writer:
             old_tables = self._store.tables
             async with self._counting_failures():
@@ -156,15 +151,13 @@ class Upkeep:
         stats: Any = await table.stats()
         slack = LARGE_TABLE_SLACK if stats["num_rows"] > LARGE else 1
         segments = await vector_segments(table) if name in _INDEXES else 0
-        if (
-            stats["fragment_stats"]["num_fragments"] > bounds.fragments * slack + segments
-            or segments >= bounds.segments * slack
-        ):
+        if stats["fragment_stats"]["num_fragments"] > bounds.fragments * slack + segments:
             return True
         if name not in _INDEXES:
             return False
         index = await table.index_stats("search_text_idx")
-        return index is not None and index.num_unindexed_rows > bounds.unindexed
+        is_unindexed = index is not None and index.num_unindexed_rows > bounds.unindexed
+        return is_unindexed or segments >= bounds.segments * slack
 
     async def _compact(self, name: str, bounds: Bounds, *, pause: float = 0.0) -> None:
         """Compact a table, sync the result to the disk, and only then remove the versions that it replaces.
@@ -214,10 +207,7 @@ class Upkeep:
             return await index_vectors(table, segments=bounds.segments * slack)
 
     async def sweep(self) -> None:
-        """Remove unneeded files from a shared store.
-
-        These are old versions, the passages of earlier generations, and finished beats and entries.
-        """
+        """Remove old versions, earlier generations, and finished beats and entries from a shared store."""
         if (shared := self._store.shared) is not None and not self._store.readers:
             async with self._store.lock:
                 for name in self._store.tables.names:
@@ -231,10 +221,7 @@ class Upkeep:
         return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
     def _are_orphans_due(self) -> bool:
-        """Return True if files that failed writes left should be removed now, at most once a day.
-
-        This is only safe with a single writer. With several, LanceDB removes the files after a week.
-        """
+        """Return True once a day for a single writer; otherwise LanceDB removes such files after a week."""
         now = time.monotonic()
         if self._store.shared is not None or now - self._orphans_removed < ORPHANS_EVERY:
             return False
