@@ -34,8 +34,7 @@ class Backup(LongVerb):
     async def make(self, folder: str, report: backups.Report) -> BackupSummary:
         """Copy the home as it is now into a new folder, which appears complete and checked, or not at all.
 
-        Writes wait only a moment while files are linked. During the copy, they are acknowledged and can be
-        found.
+        Writes wait only a moment while files are linked.
 
         Raises:
             InputError: the folder is not empty, is inside the home, or has too little space.
@@ -93,10 +92,8 @@ async def _check_copy(path: str, counts: dict[str, int]) -> None:
 
 
 def _check_target(folder: str, home: Home) -> None:
-    real_folder = os.path.realpath(folder)
-    if real_folder == os.path.realpath(home.root) or real_folder.startswith(
-        os.path.realpath(home.root) + os.sep
-    ):
+    real_folder, real_home = os.path.realpath(folder), os.path.realpath(home.root)
+    if f"{real_folder}{os.sep}".startswith(f"{real_home}{os.sep}"):
         advice = "Choose a folder outside it, preferably on another disk."
         raise InputError(f"{folder} is inside the home {home.root}. {advice}")
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import cast
 
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.verb import Verb
@@ -43,9 +44,7 @@ class Changes(Verb):
         fields = {**unchanged, "content": content, "importance": fact.importance_score, "updates": [fact.id]}
         request, at = parse(AddMemory, fields), self._clock()
         envelope = await self._writer.seal("memory", request, scope=fact.scope, source=source, at=at)
-        added = await self._write(envelope)
-        assert isinstance(added, MemoryAdded)
-        return added
+        return cast(MemoryAdded, await self._write(envelope))
 
     async def undo(self, source: str) -> Undone:
         """Undo the last forget, restore or edit of any interface; the change before it then becomes the last.

@@ -43,8 +43,8 @@ class Conversations(Verb):
     ) -> ConversationState:
         """Add redacted messages to a conversation of a scope, except those that it already has.
 
-        The document has every message, whatever the policy is, and no facts are extracted from it. The policy
-        decides which turns are recorded: `off` records none. Searches with `chats` find the turns.
+        The document has every message, and no facts are extracted from it. The policy `chat_capture` decides
+        which turns are recorded; searches with `chats` find them.
 
         Raises:
             InputError: the messages are empty, and the conversation does not exist yet.
@@ -56,9 +56,9 @@ class Conversations(Verb):
             return ConversationState(document.id, document.status, turns)
 
     async def statements(self, scopes: Collection[str], filters: Filter | None = None) -> list[str]:
-        """Return the user's last statements in the latest conversations of these scopes, newest first.
+        """Return the user's last statements, without questions and small talk, in the latest conversations.
 
-        Questions and small talk are left out. `filters` apply to the metadata of conversations.
+        `filters` apply to the metadata of conversations.
         """
         await self._writer.catch_up()
         where = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)
@@ -80,9 +80,9 @@ class Conversations(Verb):
         content = transcript(next((row.content for row in stored.values()), ""), messages)
         if not content:
             raise InputError("messages has no content: each is empty. Give at least one with content.")
-        fields: dict[str, Any] = dict(content=content, custom_id=name, type="text", task_type="superrag")
-        title = next((row.title for row in stored.values()), None)
-        fields["title"] = title or _title(name)
+        title = next((row.title for row in stored.values()), None) or _title(name)
+        fields: dict[str, Any] = dict(content=content, custom_id=name, title=title)
+        fields |= {"type": "text", "task_type": "superrag"}
         if metadata is not None:
             fields["metadata"] = dict(metadata)
         return await self._documents.add(DocumentText.model_validate(fields), scope=scope, source=SOURCE)
@@ -97,24 +97,17 @@ class Conversations(Verb):
         new = await self._new_exchanges(name, exchanges(messages), scope)
         new = [each for each in new if should_record(each.texts, policy)]
         for exchange in new:
-            args = {
-                "session_id": name,
-                "prompt_id": exchange.key,
-                **{side: cut(text) for side in ("user", "assistant") if (text := getattr(exchange, side))},
-                **({"tools": list(exchange.tools)} if exchange.tools else {}),
-                **({"ts": exchange.at} if exchange.at else {}),
-                **({"metadata": dict(metadata)} if metadata else {}),
-            }
+            args: dict[str, Any] = {"session_id": name, "prompt_id": exchange.key, "ts": exchange.at}
+            args |= {"user": cut(exchange.user or ""), "assistant": cut(exchange.assistant or "")}
+            args |= {"tools": list(exchange.tools), "metadata": dict(metadata)}
+            args = {field: value for field, value in args.items() if value}
             request, at = parse(RecordTurn, args), self._clock()
             turn = await self._writer.seal("turn", request, scope=scope, source=SOURCE, at=at)
             await self._writer.write(turn.model_copy(update={"capture": policy.capture}))
         return len(new)
 
     async def _new_exchanges(self, name: str, sent: Sequence[Exchange], scope: str) -> list[Exchange]:
-        """Return the exchanges that the session does not contain yet.
-
-        An answer that is sent alone becomes part of the session's last turn.
-        """
+        """Return the exchanges that the session lacks; an answer sent alone joins the session's last turn."""
         session = (await self._store.sessions.of([(scope, name)]))[(scope, name)]
         rows = await self._store.get(Turn, session.positions)
         turns = [rows[place.id] for place in session.places if place.id in rows]

@@ -22,20 +22,16 @@ class Counts(Verb):
         return await self._store.names.scopes()
 
     async def by_scope(self, scope: str | None = None) -> dict[str, ScopeCounts]:
-        """Return the counts of each scope, or of `scope` alone if it has records.
-
-        A scope whose records are all forgotten, expired or replaced is listed with zeros.
-        """
+        """Return the counts of each scope, or of `scope` alone; zeros if no record is current."""
         await self._writer.catch_up()
         return await count_by_scope(self._store.tables, self._clock(), scope)
 
     async def summary(self) -> dict[str, dict[str, int]]:
         """Return {scope: {turns, memories, documents, commits}}, without empty scopes."""
-        counts_by_scope = {
-            scope: {name: getattr(counts, name) for name in _NAMES}
-            for scope, counts in (await self.by_scope()).items()
-        }
-        return {scope: each for scope, each in counts_by_scope.items() if any(each.values())}
+        summary = {}
+        for scope, counts in (await self.by_scope()).items():
+            summary[scope] = {name: getattr(counts, name) for name in _NAMES}
+        return {scope: each for scope, each in summary.items() if any(each.values())}
 
     async def by_partition(self, scopes: Sequence[str]) -> Counter[str]:
         """Return how many facts and turns of these scopes each partition has."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.verb import Verb
@@ -67,20 +67,17 @@ class Distilling(Verb):
         *,
         moves: bool,
     ) -> Piece:
-        """Return the turns of a scope after the mark, or from `since` on, that fit into `room`, at least one.
+        """Return the turns after the scope's mark, or from `since` on, that fit into `room`, at least one.
 
-        With `moves`, the mark moves, so that the next call returns the turns after these.
+        With `moves`, the next call returns the turns after these.
         """
         await self._writer.catch_up()
         now = self._clock().astimezone(LocalZone())
         start = resolve("since", since, now, end=False)
-        mark = (micros(start), "") if start else await self._mark(scope, now)
-        where = conditions.both(
-            conditions.matching(scope=scope),
-            conditions.current(Turn, now),
-            conditions.missing("role"),
-            conditions.number("started_at", ">=", mark[0]),
-        )
+        time, last_id = (await self._marks()).get(scope, (micros(now - FIRST), ""))
+        mark = (micros(start), "") if start else (int(time), str(last_id))
+        in_scope, after = conditions.matching(scope=scope), conditions.number("started_at", ">=", mark[0])
+        where = conditions.both(in_scope, after, conditions.current(Turn, now), conditions.missing("role"))
         rows = await self._store.select(Turn, where, columns=["id", "started_at", "user"])
         rows = [row for row in rows if not is_own_command(row)]
         marks = sorted(each for row in rows if (each := (micros(row.started_at), row.id)) > mark)
@@ -92,7 +89,9 @@ class Distilling(Verb):
                 break
             turns.append(turn)
         if turns and moves:
-            await self._set_mark(scope, (micros(turns[-1].started_at), turns[-1].id))
+            new_mark = micros(turns[-1].started_at), turns[-1].id
+            content = json.dumps({**await self._marks(), scope: new_mark}).encode()
+            await asyncio.to_thread(durable_write, self._home, self._home.distilled, content)
         return Piece(tuple(turns), len(marks) - len(turns))
 
     async def facts(self, scope: str, ids: Sequence[str] = ()) -> list[DistilledFact]:
@@ -145,14 +144,6 @@ class Distilling(Verb):
             runs.append((fact, run))
         return runs
 
-    async def _mark(self, scope: str, now: datetime) -> Mark:
-        time, turn_id = (await self._marks()).get(scope, (micros(now - FIRST), ""))
-        return int(time), str(turn_id)
-
-    async def _set_mark(self, scope: str, mark: Mark) -> None:
-        content = json.dumps({**await self._marks(), scope: mark}).encode()
-        await asyncio.to_thread(durable_write, self._home, self._home.distilled, content)
-
     async def _marks(self) -> dict[str, Mark]:
         try:
             marks = parse_json(await asyncio.to_thread(read_whole, self._home.distilled))
@@ -167,13 +158,6 @@ def _refuse_unknown(ids: Sequence[str], known: Collection[str], scope: str) -> N
 
 
 def _as_result(fact: Memory, run: int) -> DistilledFact:
-    turn = short_id("turn", "", fact.session_id, fact.turn) if fact.session_id else None
-    return DistilledFact(
-        id=fact.id,
-        run=run,
-        scope=fact.scope,
-        date=fact.created_at,
-        memory=fact.content,
-        turn=turn,
-        may_contradict=fact.metadata.get(CONTRADICTS),
-    )
+    fields: dict[str, Any] = {"scope": fact.scope, "date": fact.created_at, "memory": fact.content}
+    fields["turn"] = short_id("turn", "", fact.session_id, fact.turn) if fact.session_id else None
+    return DistilledFact(id=fact.id, run=run, may_contradict=fact.metadata.get(CONTRADICTS), **fields)

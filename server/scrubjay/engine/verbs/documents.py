@@ -90,16 +90,11 @@ class Documents(Verb):
         return await self.add(DocumentText.model_validate(fields), scope=document.scope, source=source)
 
     async def with_custom_id(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
-        """Return the documents of these scopes with this custom_id, without their texts.
-
-        Documents that are not forgotten come first; otherwise the latest come first.
-        """
+        """Return the documents with this custom_id, without texts: those not forgotten, then the latest."""
         where = conditions.matching(custom_id=custom_id, scope=scopes)
-
-        def has_name(row: Document) -> bool:
-            return row.custom_id == custom_id and row.scope in scopes
-
-        rows = await self._store.select_newest(Document, where, has_name, columns=_COLUMNS)
+        rows = await self._store.select_newest(
+            Document, where, lambda row: row.custom_id == custom_id and row.scope in scopes, columns=_COLUMNS
+        )
         return sorted(rows, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
 
     async def statuses(self, rows: Sequence[Document]) -> dict[str, Status]:
@@ -176,13 +171,10 @@ def continue_text(old: str, new: str) -> str:
     """Return the text of a document after `new` was sent under its name.
 
     `new` replaces `old` if it contains all of it, or lines with half of its characters. If `old` already ends
-    with `new`, as after a repeated call, nothing changes. Otherwise `new` continues `old`, so that nothing is
-    lost.
+    with `new`, as after a repeated call, nothing changes. Otherwise `new` continues `old`.
 
     >>> continue_text("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'
-    >>> continue_text("user: hi", "user: hi\\nassistant: hello")
-    'user: hi\\nassistant: hello'
     """
     old_text, new_text, piece = old.strip(), new.strip(), new.rstrip().lstrip("\r\n")
     if not old_text or old_text in new_text:

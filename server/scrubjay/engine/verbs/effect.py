@@ -56,11 +56,8 @@ class Effects(Verb):
         first = next((index for index, line in enumerate(lines) if line.by == given.WITHHELD), len(lines))
         arms = {line.session: line.by for line in lines[first:] if line.by in (given.WITHHELD, "opening")}
         scopes = {line.scope for line in lines[first:] if line.session in arms}
-        where = conditions.both(
-            conditions.one_of("scope", scopes),
-            conditions.current(Turn, self._clock()),
-            conditions.missing("role"),
-        )
+        current = conditions.current(Turn, self._clock())
+        where = conditions.both(conditions.one_of("scope", scopes), current, conditions.missing("role"))
         columns = ["scope", "session_id", "started_at", "user", "assistant"]
         turns = await self._store.select(Turn, where, columns=columns) if scopes else []
         return await asyncio.to_thread(compare, turns, arms)
@@ -94,28 +91,22 @@ class _Prompts:
     """The prompts of a project so far."""
 
     def __init__(self) -> None:
-        self._sessions: list[str] = []  # the session of each prompt
-        self._by_word: dict[str, list[int]] = defaultdict(list)  # the numbers of the prompts with each word
+        self._count = 0
+        # for each word, the numbers and sessions of the prompts with it
+        self._by_word: dict[str, list[tuple[int, str]]] = defaultdict(list)
 
     def repeats(self, prompt: str, session: str) -> bool:
         """Add a prompt; return True if it repeats a prompt of an earlier session."""
         words = set(content_words(prompt))
-        shared = Counter(
-            number for word in words for number in self._by_word[word] if self._sessions[number] != session
-        )
+        shared = Counter(place for word in words for place in self._by_word[word] if place[1] != session)
         for word in words:
-            self._by_word[word].append(len(self._sessions))
-        self._sessions.append(session)
+            self._by_word[word].append((self._count, session))
+        self._count += 1
         return len(words) >= _MIN_WORDS and max(shared.values(), default=0) >= _MIN_SHARED * len(words)
 
 
 def _sign(name: str, opened: Sequence[float], withheld: Sequence[float]) -> Sign:
-    difference = fmean(opened) - fmean(withheld)
+    means = {"opened": fmean(opened), "withheld": fmean(withheld)}
+    difference = means["opened"] - means["withheld"]
     error = _CONFIDENCE * math.sqrt(variance(opened) / len(opened) + variance(withheld) / len(withheld))
-    return Sign(
-        name=name,
-        opened=fmean(opened),
-        withheld=fmean(withheld),
-        least=difference - error,
-        most=difference + error,
-    )
+    return Sign(name=name, **means, least=difference - error, most=difference + error)

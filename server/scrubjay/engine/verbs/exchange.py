@@ -58,11 +58,8 @@ class Exchange(LongVerb):
                     os.unlink(draft)
 
     async def _write(self, file: BinaryIO, records: Snapshot, scope: str | None, report: Report) -> Exported:
-        counts = RecordCounts(
-            turns=await records.count(Turn),
-            memories=await records.count(Memory),
-            documents=await records.count(Document),
-        )
+        turns, memories = await records.count(Turn), await records.count(Memory)
+        counts = RecordCounts(turns=turns, memories=memories, documents=await records.count(Document))
         header = Header(scrubjay=VERSION, exported_at=self._clock(), scope=scope, counts=counts)
         file.write(exchange.first_line(header))
         done = 0
@@ -81,10 +78,9 @@ class Exchange(LongVerb):
         return Exported(**counts.model_dump(), bytes=file.tell())
 
     async def load(self, path: str, source: str, report: Report) -> Imported:
-        """Import the records of an export.
+        """Import the records of an export, after the whole file was checked.
 
-        The whole file is checked before the first record is imported. Acknowledged records survive a kill,
-        and repeating the call imports the rest.
+        Acknowledged records survive a kill, and repeating the call imports the rest.
 
         Raises:
             InputError: a line is damaged or missing; nothing was imported.

@@ -93,10 +93,7 @@ class Facts(Verb):
         return FactPage(page, len(rows), fresh, values, rivals)
 
     async def _rows(self, scopes: Collection[str], which: Which, words: str) -> list[Memory]:
-        """Return the newest versions of all facts of these scopes with all of these words, without texts.
-
-        Only `contradicting` needs their texts.
-        """
+        """Return the newest versions of all facts of these scopes with all of these words, without texts."""
         where = conditions.both(
             conditions.one_of("scope", scopes),
             conditions.LATEST,
@@ -104,9 +101,8 @@ class Facts(Verb):
             *(conditions.contains("lower(content)", word) for word in words.lower().split()),
         )
         columns = [*_LIST_COLUMNS, *_RIVAL_COLUMNS] if which == "contradicting" else _LIST_COLUMNS
-        return [
-            self._access.with_counts(row) for row in await self._store.select(Memory, where, columns=columns)
-        ]
+        rows = await self._store.select(Memory, where, columns=columns)
+        return [self._access.with_counts(row) for row in rows]
 
     async def keep(self, ids: Sequence[str], source: str) -> None:
         """Note that the user reviewed these facts and keeps them."""

@@ -89,10 +89,8 @@ class Ids(Verb):
         turn_id = request.metadata.get("turn")
         turn = await self.record_within(turn_id, reach) if isinstance(turn_id, str) else None
         if not isinstance(turn, Turn):
-            example = '"metadata": {"turn": "66288832/5"}'
-            raise InputError(
-                f"A distilled fact names the turn that says it, as in {example}; {turn_id!r} is not a turn."
-            )
+            what = 'A distilled fact names the turn that says it, as in "metadata": {"turn": "66288832/5"}'
+            raise InputError(f"{what}; {turn_id!r} is not a turn.")
         return {"session_id": turn.session_id, "turn": turn.turn}
 
     async def _id_in(self, short_id: str, reach: tuple[str, ...], field: str = "") -> str:

@@ -16,6 +16,7 @@ from scrubjay.records.ingest import job
 from scrubjay.records.ingest.commits import index_commits
 from scrubjay.records.ingest.tree import files_at
 from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 
 _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_count", "updated_at"]
 
@@ -62,9 +63,7 @@ class Ingest(LongVerb):
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
         """List the documents of a scope ("*": of all scopes): those being ingested, then the latest."""
         await self._writer.catch_up()
-        in_scope = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
-        where = conditions.both(conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, in_scope)
-        rows = await self._store.select(Document, where, columns=_COLUMNS)
+        rows = await self._store.select(Document, _documents(scope), columns=_COLUMNS)
         rows = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:last]
         waiting = await self._store.records_without_vectors([row.id for row in rows]) if rows else set()
         running: list[ListedDocument] = []
@@ -76,10 +75,7 @@ class Ingest(LongVerb):
     async def left_out(self, scope: str) -> list[NotRead]:
         """Return which files on the disk in the indexed folders are not documents, and why."""
         await self._writer.catch_up()
-        in_scope = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
-        where = conditions.both(
-            conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, in_scope, conditions.present("folder")
-        )
+        where = conditions.both(_documents(scope), conditions.present("folder"))
         rows = await self._store.select(Document, where, columns=["folder"])
         reasons: list[NotRead] = []
         for folder in sorted({row.folder for row in rows if row.folder}):
@@ -90,6 +86,11 @@ class Ingest(LongVerb):
             else:
                 reasons += tree.why_left_out(folder) if tree else ()
         return reasons
+
+
+def _documents(scope: str) -> Where:
+    in_scope = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
+    return conditions.both(conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, in_scope)
 
 
 def _work_trees(paths: Sequence[str], commits: Commits) -> list[WorkTree]:

@@ -1,7 +1,7 @@
 """Reads stored records for the interfaces: by id, in pages, by document and by fact.
 
-Every operation sees all writes that were acknowledged before the call: a read by id includes staged records,
-and the other operations commit first.
+Every operation sees all acknowledged writes: a read by id includes staged records, and the others commit
+first.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -79,19 +79,16 @@ class Lists(Verb):
     ) -> list[Hit]:
         """Return the latest additions to a scope ("*": to all scopes), or to one session, newest first.
 
-        With `among`, only records with these ids are returned. A turn's title says what the turn is about,
-        which a prompt such as "yes, do it" does not.
+        With `among`, only records with these ids are returned. A turn's title says what the turn is about.
         """
         await self._writer.catch_up()
         where = None if scope == EVERY_SCOPE else scope
         now, criteria = self._clock(), {"session_id": session_id, "id": among}
-        records = await self._store.latest(last, where, now, kinds=kinds, **criteria)
-        return [
-            as_hit(record).model_copy(update={"title": title([exchange_of(record)]) or None})
-            if isinstance(record, Turn)
-            else as_hit(record)
-            for record in records
-        ]
+        hits = []
+        for record in await self._store.latest(last, where, now, kinds=kinds, **criteria):
+            titles = {"title": title([exchange_of(record)]) or None} if isinstance(record, Turn) else {}
+            hits.append(as_hit(record).model_copy(update=titles))
+        return hits
 
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
@@ -115,8 +112,7 @@ class Lists(Verb):
     ) -> Page[Document]:
         """Return a page of the documents that are not forgotten, without their texts unless `content`.
 
-        `path` selects documents by the path that the client gave them: exactly this path, or everything below
-        it if it ends in a slash.
+        `path` is one that the client gave: exactly this path, or everything below it if it ends in a slash.
         """
         where = _documents(scopes, path)
         return await self._page(Document, where, None if content else COLUMNS, **paging)
@@ -127,10 +123,7 @@ class Lists(Verb):
         return await self._store.select(Document, _documents(scopes, path), columns=["id", "scope"])
 
     async def unfinished_documents(self, scopes: Collection[str], *, failed: bool = False) -> list[Document]:
-        """Return the documents that lack vectors, without their texts, last changed first.
-
-        `failed` includes documents that could not be read.
-        """
+        """Return the documents that lack vectors, last changed first; `failed` includes unreadable ones."""
         await self._writer.catch_up()
         chunks = conditions.both(conditions.matching(scope=scopes, src="chunk"), conditions.NO_VECTOR)
         waiting = await self._store.passages.select(chunks, columns=["record_id"])
@@ -144,11 +137,9 @@ class Lists(Verb):
     async def chunks_of(self, document_id: str, *, start: int = 0, size: int | None = None) -> list[Passage]:
         """Return the chunks of a document in order: `size` chunks from number `start` on, or all."""
         await self._writer.catch_up()
-        where = conditions.both(
-            conditions.equal("record_id", document_id),
-            conditions.number("part", ">=", start),
-            None if size is None else conditions.number("part", "<", start + size),
-        )
+        end = None if size is None else conditions.number("part", "<", start + size)
+        of_document = conditions.equal("record_id", document_id)
+        where = conditions.both(of_document, conditions.number("part", ">=", start), end)
         chunks = await self._store.passages.select(where, columns=_PASSAGE_COLUMNS)
         return sorted(chunks, key=lambda chunk: chunk.part)
 
@@ -181,10 +172,7 @@ class Lists(Verb):
         summaries: bool = True,
         **paging: Unpack[Paging],
     ) -> Page[Memory]:
-        """Return a page of facts, each in its newest version.
-
-        `forgotten` includes forgotten and expired facts, `summaries` the summaries of sessions.
-        """
+        """Return a page of facts in their newest version; `forgotten` includes forgotten and expired ones."""
         where = conditions.both(
             conditions.one_of("scope", scopes),
             conditions.LATEST,
@@ -209,9 +197,9 @@ class Lists(Verb):
         wheres = {kind: current(kind, scopes, self._clock(), of_partition, tagged) for kind in KINDS}
         keys: list[tuple[datetime, str]] = []
         for kind, where in wheres.items():
-            time_column = "started_at" if kind is Turn else "created_at"
-            rows_of_kind = await self._store.select(kind, where, columns=["id", time_column])
-            keys += [(getattr(row, time_column), row.id) for row in rows_of_kind]
+            time = "started_at" if kind is Turn else "created_at"
+            dated = await self._store.select(kind, where, columns=["id", time])
+            keys += [(getattr(row, time), row.id) for row in dated]
         keys.sort(reverse=True)
         ids = [record_id for _, record_id in keys[start : start + size]]
         rows: list[Memory | Turn] = []
@@ -232,10 +220,8 @@ class Lists(Verb):
             NotFound: no fact has these words.
         """
         await self._writer.drain()
-        facts = cast(
-            list[Memory], await records_to_forget(self._store, Forget(content=content, scope=scope), scope)
-        )
-        now = self._clock()
+        request, now = Forget(content=content, scope=scope), self._clock()
+        facts = cast(list[Memory], await records_to_forget(self._store, request, scope))
         return max(facts, key=lambda fact: (is_current(fact, now), fact.created_at))
 
     async def newest_version(self, fact: Memory) -> Memory:

@@ -15,6 +15,7 @@ from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import require_maintainer
+from scrubjay.store.conditions import Where
 from scrubjay.store.notes import BUILDING
 from scrubjay.store.schema import read_table
 from scrubjay.store.upserts import stored_embeddings
@@ -33,20 +34,18 @@ class Reindex(LongVerb):
 
     _listeners: list[Progress] = field(default_factory=list)
     _finished: int = 0
-    _state: tuple[int, int, str] | None = None  # the last progress report
+    _state: dict[str, Any] | None = None  # the last progress report
 
     @property
     def state(self) -> dict[str, Any] | None:
         """Return the progress in records or passages, or None if no reindex is running."""
-        names = ("done", "total", "step")
-        return dict(zip(names, self._state, strict=True)) if self.is_running and self._state else None
+        return self._state if self.is_running else None
 
     async def run(self, progress: Progress | None = None) -> int:
         """Build new passages and vectors next to the current ones; return the number of passages.
 
-        The old passages answer searches until the new ones are complete. If the model of the old passages is
-        no longer available, searches use words only until the new passages are written; their vectors follow.
-        A call during a reindex waits for that reindex. A killed reindex continues at the engine's next start.
+        The old passages answer searches until the new ones are complete, by words alone if their model is
+        gone. A call during a reindex waits for it. A killed reindex continues at the engine's next start.
 
         Raises:
             EncoderError: the model in the settings cannot be loaded; the old index stays.
@@ -84,9 +83,8 @@ class Reindex(LongVerb):
     async def _has_other_dictionary(self) -> bool:
         """Return True if the passages were made with another developers' dictionary than the current one.
 
-        A store without passages adopts the current dictionary. A shared store keeps the first dictionary,
-        because each engine may have a different one. While the home's words cannot be read, nothing
-        is reindexed.
+        A store without passages adopts the current dictionary. A shared store keeps its first one. While the
+        home's words cannot be read, nothing is reindexed.
         """
         store = self._store
         version = await store.notes.read(WORDS) if store.is_writer else None
@@ -149,15 +147,12 @@ class Reindex(LongVerb):
             self._report(total - await store.passages.count(conditions.NO_VECTOR), total, "embedding")
 
     async def _choose_dictionary(self) -> tuple[str, bool]:
-        """Return the dictionary's version, and True if the current passages were made with a different one.
-
-        A new generation that a killed engine began with a different dictionary is dropped.
-        """
+        """Return the dictionary's version, and True if the current passages were made with another one."""
         store, version = self._store, IN_USE.version
         noted, begun_note = await store.notes.read(WORDS), f"{_BEGUN}{version}"
         if noted in (version, begun_note):
             return version, noted == begun_note
-        if store.building is not None:
+        if store.building is not None:  # begun by a killed engine with another dictionary
             async with store.lock:
                 store.building = None
                 await store.notes.remove(BUILDING)
@@ -191,21 +186,20 @@ class Reindex(LongVerb):
         if tables.building is None:
             return
         of_records = conditions.one_of("record_id", record_ids)
-        without_vectors = conditions.both(of_records, conditions.NO_VECTOR)
         with_vectors = conditions.both(of_records, conditions.equal("space_id", space_id))
-        new, old = [
-            {(row["id"], row["text"], row["embed_text"]) for row in (await read_table(query)).to_pylist()}
-            for query in (
-                table.query().where(where).select(["id", "text", "embed_text"])
-                for table, where in ((tables.building, without_vectors), (tables.passages, with_vectors))
-            )
-        ]
-        unchanged = [passage_id for passage_id, _, _ in new & old]
+        new = await _texts(tables.building, conditions.both(of_records, conditions.NO_VECTOR))
+        unchanged = [passage_id for passage_id, _, _ in new & await _texts(tables.passages, with_vectors)]
         for start in range(0, len(unchanged), PAGE):
             embeddings = await stored_embeddings(tables.passages, unchanged[start : start + PAGE])
             await self._store.passages.set_built_vectors(embeddings)
 
     def _report(self, done: int, total: int, step: str) -> None:
-        self._state = (done, total, step)
+        self._state = {"done": done, "total": total, "step": step}
         for listener in self._listeners:
             listener(done, total, step)
+
+
+async def _texts(table: Any, where: Where) -> set[tuple[str, str, str | None]]:
+    """Return the ids of passages with the texts that their vectors are made of."""
+    rows = await read_table(table.query().where(where).select(["id", "text", "embed_text"]))
+    return {(row["id"], row["text"], row["embed_text"]) for row in rows.to_pylist()}

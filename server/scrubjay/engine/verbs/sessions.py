@@ -141,20 +141,16 @@ class Sessions(Verb):
         behind = await self._writer.catch_up(patience)
         zone = LocalZone()
         totals = await self._totals(scope, zone)
-        spans = totals.spans
-        if host is not None:
-            spans = [span for span in spans if span.host == host]
-        if day is not None:
-            spans = [span for span in spans if _is_open_on(span, day, zone)]
+        spans = [span for span in totals.spans if host in (None, span.host)]
+        spans = [span for span in spans if day is None or _is_open_on(span, day, zone)]
         page = spans[start : start + size]
         titles = await self._titles_and_summaries([(span.scope, span.session_id) for span in page])
-        return Overview(
-            results=[_listed(span, *titles[span.scope, span.session_id]) for span in page],
-            total=len(spans),
-            days=totals.days,
-            hosts=totals.hosts,
-            behind=behind,
-        )
+        results = []
+        for span in page:
+            session_title, summary = titles[span.scope, span.session_id]
+            results.append(ListedSession(**vars(span), title=session_title, summary=summary))
+        days, hosts = totals.days, totals.hosts
+        return Overview(results=results, total=len(spans), days=days, hosts=hosts, behind=behind)
 
     async def since(self, when: str, scope: str | None, size: int) -> tuple[datetime, Overview]:
         """Return the time that `when` names in words or ISO 8601, and a page of the sessions since then.
@@ -171,10 +167,8 @@ class Sessions(Verb):
 
     async def digest(self, session: ListedSession) -> tuple[Digest, Turn] | None:
         """Return the digest of a session and its last turn, or None if all of its turns are forgotten."""
-        where = conditions.both(
-            conditions.matching(scope=session.scope, session_id=session.session_id),
-            conditions.current(Turn, self._clock()),
-        )
+        of_session = conditions.matching(scope=session.scope, session_id=session.session_id)
+        where = conditions.both(of_session, conditions.current(Turn, self._clock()))
         turns = await self._store.newest(Turn, where, MOST_TURNS)
         return (await asyncio.to_thread(digest, turns[::-1]), turns[0]) if turns else None
 
@@ -198,8 +192,8 @@ class Sessions(Verb):
     ) -> SessionView:
         """Return `size` turns of a session from `start`, or those around the turn numbered `turn`.
 
-        Forgotten turns are included. A side of more than `LONGEST_TEXT` characters is cut; the turn's `cut`
-        has the lengths of such sides.
+        Forgotten turns are included. Of a side that was cut at `LONGEST_TEXT`, the turn's `cut` has the
+        length.
 
         Raises:
             NotFound: the session does not exist.
@@ -208,9 +202,8 @@ class Sessions(Verb):
         key = scope, session_id
         places = (await self._store.sessions.of([key]))[key].places
         if not places:
-            raise NotFound(
-                f"The project {scope!r} has no session {session_id[:80]!r}. It may be in another one."
-            )
+            what = f"The project {scope!r} has no session {session_id[:80]!r}."
+            raise NotFound(f"{what} It may be in another one.")
         if turn is not None:
             index = next((index for index, place in enumerate(places) if place.turn >= turn), len(places) - 1)
             start = max(0, index - size // 4)
@@ -250,33 +243,26 @@ class Sessions(Verb):
         """Return the documents that these facts cite, without the forgotten ones."""
         ids = sorted({document_id for fact in facts for document_id in fact.document_ids})
         documents = await self._store.get(Document, ids, columns=COLUMNS)
-        return [
-            {"id": row.id, "title": row.title, "path": row.place}
-            for row in documents.values()
-            if row.forgotten_at is None
-        ]
+        current = [row for row in documents.values() if row.forgotten_at is None]
+        return [{"id": row.id, "title": row.title, "path": row.place} for row in current]
 
     async def _recalled(self, key: Key) -> list[RecalledTurn]:
         where = conditions.both(
             conditions.matching(scope=key[0], session_id=key[1]), conditions.NOT_FORGOTTEN
         )
         columns = ["id", "turn", "access_count", "last_accessed_at"]
-        turns = [
-            self._access.with_counts(row) for row in await self._store.select(Turn, where, columns=columns)
-        ]
+        rows = map(self._access.with_counts, await self._store.select(Turn, where, columns=columns))
         recalled = [
             RecalledTurn(turn=row.turn, times=row.access_count, last=row.last_accessed_at)
-            for row in turns
+            for row in rows
             if row.access_count
         ]
         return sorted(recalled, key=lambda each: each.last, reverse=True)[:MOST_RECALLED]
 
     async def _facts(self, key: Key) -> list[Memory]:
-        where = conditions.both(
-            conditions.matching(scope=key[0], session_id=key[1]),
-            conditions.current(Memory, self._clock()),
-            conditions.NOT_A_SUMMARY,
-        )
+        of_session = conditions.matching(scope=key[0], session_id=key[1])
+        current = conditions.current(Memory, self._clock())
+        where = conditions.both(of_session, current, conditions.NOT_A_SUMMARY)
         facts = await self._store.newest(Memory, where, MOST_FACTS)
         return [self._access.with_counts(fact) for fact in facts[::-1]]
 
@@ -323,15 +309,9 @@ def _titles(sessions: Sequence[Sequence[Turn]]) -> list[str]:
     ]
 
 
-def _listed(span: SessionSpan, session_title: str, summary: str) -> ListedSession:
-    return ListedSession(**vars(span), title=session_title, summary=summary)
-
-
 def _is_open_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
-    first_day, last_day = (
-        time.astimezone(zone).date().isoformat() for time in (span.started_at, span.ended_at)
-    )
-    return first_day <= day <= last_day
+    first, last = span.started_at.astimezone(zone), span.ended_at.astimezone(zone)
+    return first.date().isoformat() <= day <= last.date().isoformat()
 
 
 def _shown_values(turn: Turn) -> dict[str, Any]:

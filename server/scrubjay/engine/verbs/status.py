@@ -41,10 +41,7 @@ class Status(Verb):
         }
 
     async def report(self) -> dict[str, Any]:
-        """Return the state, which includes every acknowledged write; sizes are in bytes.
-
-        If the store cannot be read, return only the reason (`damage`).
-        """
+        """Return the state, with every acknowledged write; if the store cannot be read, only the `damage`."""
         try:
             return await self._report()
         except (RuntimeError, ValueError) as error:
@@ -61,6 +58,10 @@ class Status(Verb):
         from_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
         unanswered_turns = conditions.both(from_stop, conditions.missing("assistant"))
         waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.broken_paths(home)
+        stats: list[Any] = [await store.tables.of(name).stats() for name in TABLES]
+        fragments = max(int(each["fragment_stats"]["num_fragments"]) for each in stats)
+        limit = int(self._settings().disk_limit_gb * 1e9)
+        work = {"compactions": self._upkeep.compactions, "failures": self._upkeep.failures}
         return {
             "space_id": store.note.space_id,
             "trouble": self._indexer.trouble,
@@ -71,15 +72,8 @@ class Status(Verb):
             "hosts": await self._hosts(from_hooks, unanswered_turns, set_aside[-ERRORS_SHOWN:]),
             "spool": {"waiting": len(waiting), "set_aside": len(set_aside)},
             "shared": _shared(store),
-            "disk": {
-                "bytes": await asyncio.to_thread(_size, home.root),
-                "limit": int(self._settings().disk_limit_gb * 1e9),
-            },
-            "upkeep": {
-                "compactions": self._upkeep.compactions,
-                "failures": self._upkeep.failures,
-                "fragments": await _fragments(store),
-            },
+            "disk": {"bytes": await asyncio.to_thread(_size, home.root), "limit": limit},
+            "upkeep": {**work, "fragments": fragments},
             "reindex": self._reindex.state,
             "unindexed": await store.passages.unindexed(),
             "repairs": list(store.repairs),
@@ -102,12 +96,11 @@ class Status(Verb):
         hosts = {}
         for host, (turns, last) in (await count_by_host(self._store, from_hooks)).items():
             errors = [unanswered(without_answer[host][0])] if host in without_answer else []
-            hosts[host] = {
-                "turns": turns,
-                **{name: counts[host][0] if host in counts else 0 for name, counts in counts_by_side.items()},
-                "last": last.isoformat(),
-                "trouble": [*errors, *(f"Moved away: {reason}" for reason in moved_reasons.get(host, ()))],
+            errors += [f"Moved away: {reason}" for reason in moved_reasons.get(host, ())]
+            sides = {
+                name: counts[host][0] if host in counts else 0 for name, counts in counts_by_side.items()
             }
+            hosts[host] = {"turns": turns, **sides, "last": last.isoformat(), "trouble": errors}
         return hosts
 
 
@@ -120,21 +113,15 @@ def _shared(store: Store) -> dict[str, Any] | None:
 
 async def _records(store: Store) -> dict[str, int]:
     visible = conditions.NOT_FORGOTTEN
+    facts = conditions.both(visible, conditions.LATEST, conditions.NOT_A_SUMMARY)
     return {
         "turns": await store.count(Turn, visible),
-        "memories": await store.count(
-            Memory, conditions.both(visible, conditions.LATEST, conditions.NOT_A_SUMMARY)
-        ),
+        "memories": await store.count(Memory, facts),
         "documents": await store.count(Document, conditions.both(visible, conditions.NOT_A_COMMIT)),
         "commits": await store.count(Document, conditions.both(visible, conditions.A_COMMIT)),
         "passages": await store.passages.count(),
         "waiting_for_vector": await store.passages.count(conditions.NO_VECTOR),
     }
-
-
-async def _fragments(store: Store) -> int:
-    stats: list[Any] = [await store.tables.of(name).stats() for name in TABLES]
-    return max(int(each["fragment_stats"]["num_fragments"]) for each in stats)
 
 
 def _by_host(paths: Sequence[str]) -> dict[str, list[str]]:

@@ -95,21 +95,15 @@ class Why(Verb):
     async def _from_records(self, anchors: Mapping[str, Anchor], scope: str, folder: str) -> list[Reason]:
         turns, facts = await self._store.get(Turn, anchors), await self._store.get(Memory, anchors)
         records: list[AnyRecord] = [*turns.values(), *facts.values()]
-        now = self._clock()
-        hits = [
-            as_hit(each) for each in records if each.scope in (scope, USER_SCOPE) and is_current(each, now)
-        ]
+        now, scopes = self._clock(), (scope, USER_SCOPE)
+        hits = [as_hit(each) for each in records if each.scope in scopes and is_current(each, now)]
         marks = await self._marking.marks(hits, folder)
-        return [
-            Reason(
-                kind="turn" if hit.src == "turn" else "fact",
-                name=short_id(hit.src, hit.id, hit.session_id, hit.turn),
-                date=hit.date,
-                text=hit.memory or "",
-                mark=marks.get(hit.id),
-            )
-            for hit in hits
-        ]
+        reasons = []
+        for hit in hits:
+            kind, text, mark = "turn" if hit.src == "turn" else "fact", hit.memory or "", marks.get(hit.id)
+            name = short_id(hit.src, hit.id, hit.session_id, hit.turn)
+            reasons.append(Reason(kind=kind, name=name, date=hit.date, text=text, mark=mark))
+        return reasons
 
 
 def _from_commit(commit: Commit) -> Reason:
@@ -151,7 +145,6 @@ def _locate(work: WorkTree, place: str, folder: str) -> _Place:
         return _Place(work, path, ".".join(symbol) if symbol else None, (int(target), int(target)))
     symbol = resolve(lines, target) if target else None
     if target and symbol is None:
-        raise InputError(
-            f"{name} has no definition {target[:200]!r}, or several. Give its class too, or a line."
-        )
+        what = f"{name} has no definition {target[:200]!r}, or several."
+        raise InputError(f"{what} Give its class too, or a line.")
     return _Place(work, path, ".".join(symbol) if symbol else None, lines[symbol] if symbol else None)
