@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 import pytest
@@ -23,23 +24,24 @@ def scope(home: Home, repo: Repository) -> str:
     return found
 
 
+@dataclass
 class Opens:
-    """Opens cores of a home, each with a model of its own, after the one before has ended."""
+    """Opens cores of a home, each with its own model, after the one before has ended."""
 
-    def __init__(self, home: Home, clock: Callable[[], datetime]) -> None:
-        self._home, self._clock = home, clock
-        self._running: list[Core] = []
+    home: Home
+    clock: Callable[[], datetime]
+    running: Core | None = None
 
     async def __call__(self, make: Callable[[], Encoder] = HashingEncoder) -> Core:
         await self.end()
-        core = await open_core(self._home, Settings(), self._clock, lambda *_, **__: make())
-        self._running.append(core)
-        return core
+        self.running = await open_core(self.home, Settings(), self.clock, lambda *_, **__: make())
+        return self.running
 
     async def end(self) -> None:
         """End the core that is running, if any."""
-        while self._running:
-            await self._running.pop().close()
+        if self.running is not None:
+            running, self.running = self.running, None
+            await running.close()
 
 
 @pytest.fixture

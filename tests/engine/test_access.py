@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,18 +13,18 @@ from scrubjay.home.settings import Settings
 from scrubjay.models.requests import Forget, parse
 
 
+@dataclass
 class Clock:
     """A clock that stops until it is set forward."""
 
-    def __init__(self, now: datetime) -> None:
-        self.now = now
+    now: datetime
 
     def __call__(self) -> datetime:
         return self.now
 
 
 @pytest.fixture
-def clock(now: datetime) -> Callable[[], datetime]:
+def clock(now: datetime) -> Clock:
     return Clock(now)
 
 
@@ -38,9 +38,8 @@ async def test_hits_are_counted_and_their_neighbours_are_not(core: Core, clock: 
     known = await fact(core, "The zebra cache is Redis.")
     clock.now += timedelta(minutes=5)
     hits = await search(core, "zebra cache", next_turns=1)
-    assert {hit.id for hit in hits.results} == {found.id, known.id} and [hit.id for hit in hits.related] == [
-        neighbour.id
-    ]
+    assert {hit.id for hit in hits.results} == {found.id, known.id}
+    assert [hit.id for hit in hits.related] == [neighbour.id]
     await search(core, "zebra cache", next_turns=1)
     await core.lists.latest(10, SCOPE)
     await core.search.profile(SCOPE)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from git_made import Repository
-from said import fact, search, turn
+from said import anchored, fact, search, turn
 
 from scrubjay.cli.lookup import lines_of
 from scrubjay.engine.core import Core
@@ -29,14 +28,9 @@ def repo(tmp_path: Path, now: datetime) -> Repository:
     return made
 
 
-async def noted(core: Core) -> None:
-    await core.writer.settle()
-    await core.anchoring.work()
-
-
-async def test_a_fact_is_marked_once_its_code_has_changed(core: Core, repo: Repository, scope: str) -> None:
+async def test_a_fact_is_marked_once_its_code_has_changed(core: Core, repo: Repository, scope: str):
     await fact(core, "`retry` doubles the waiting time of the gateway.", scope=scope)
-    await noted(core)
+    await anchored(core)
     hit = (await search(core, "waiting time of the gateway", scope=scope)).results[0]
     assert hit.mark is None
     repo.commit({"a.py": A.replace("2", "3")})
@@ -48,13 +42,11 @@ async def test_a_fact_is_marked_once_its_code_has_changed(core: Core, repo: Repo
     assert f"[{mark.text}]" in lines and f"a.py:retry, {mark.text}; noted at commit {mark.at}" in lines
 
 
-async def test_of_equally_good_hits_the_one_that_holds_comes_first(
-    core: Core, repo: Repository, scope: str
-) -> None:
+async def test_of_equally_good_hits_the_one_that_holds_comes_first(core: Core, repo: Repository, scope: str):
     repo.commit({"b.py": A.replace("retry", "pause")})
     for name in ("retry", "pause"):
         await fact(core, f"`{name}` doubles the waiting time of the gateway.", scope=scope)
-    await noted(core)
+    await anchored(core)
     asked = {"query": "what doubles the waiting time of the gateway", "top_k": 2}
     first, second = (await search(core, scope=scope, **asked)).results
     changed = {"a.py": A, "b.py": A.replace("retry", "pause")}
@@ -66,12 +58,12 @@ async def test_of_equally_good_hits_the_one_that_holds_comes_first(
 
 async def test_a_turn_of_the_past_is_about_the_commit_that_was_head_then(
     core: Core, repo: Repository, scope: str, now: datetime
-) -> None:
+):
     repo.commit({"a.py": A.replace("2", "3")}, "Triple", at=now - timedelta(days=1))
     for session, days in (("old", 2), ("new", 0.5)):
         said = {"user": "How does `retry` wait?", "assistant": "It multiplies the gateway's time."}
         await turn(core, session, scope=scope, ts=(now - timedelta(days=days)).isoformat(), **said)
-    await noted(core)
+    await anchored(core)
     hits = await search(core, "how does retry wait for the gateway", scope=scope, top_k=5)
     marks = {hit.session_id: hit.mark and hit.mark.kind for hit in hits.results}
     assert marks == {"old": "changed", "new": None}
@@ -79,11 +71,11 @@ async def test_a_turn_of_the_past_is_about_the_commit_that_was_head_then(
 
 async def test_a_home_of_today_gets_its_anchors_when_an_engine_opens_it(
     core: Core, repo: Repository, scope: str, home: Home
-) -> None:
+):
     await fact(core, "`retry` doubles the waiting time.", scope=scope)
     added = await fact(core, "Alex prefers tea.", scope="user")
-    await noted(core)
-    os.remove(home.anchors)
+    await anchored(core)
+    Path(home.anchors).write_bytes(b"not a database, " * 99)  # a damaged file is begun again
     await core.anchoring._find_missing()
     await core.anchoring.work()
     assert len(core.book.recorded_ids()) == 2 and added.id not in core.book.get([added.id])
@@ -91,10 +83,10 @@ async def test_a_home_of_today_gets_its_anchors_when_an_engine_opens_it(
 
 async def test_a_purge_removes_the_anchor_and_a_backup_has_it(
     core: Core, repo: Repository, scope: str, home: Home, tmp_path: Path
-) -> None:
+):
     stays = await fact(core, "`retry` doubles the waiting time.", scope=scope)
     goes = await fact(core, "See a.py for how long the gateway needs.", scope=scope)
-    await noted(core)
+    await anchored(core)
     await core.removal.forget(parse(Forget, {"id": goes.id, "purge": True}), scope, "test")
     await core.writer.settle()
     assert core.book.recorded_ids() == {stays.id}
@@ -104,37 +96,15 @@ async def test_a_purge_removes_the_anchor_and_a_backup_has_it(
     assert backups.has_content(home)
 
 
-async def test_a_damaged_file_of_anchors_is_begun_again(core: Core, home: Home) -> None:
-    Path(home.anchors).write_bytes(b"not a database, " * 99)
-    core.book.put({"mem_a": None})
-    assert core.book.recorded_ids() == {"mem_a"}
-
-
-async def test_ten_thousand_turns_take_at_most_five_megabytes(
-    core: Core, repo: Repository, home: Home, scope: str
-) -> None:
-    repo.commit({f"src/package/module_{at}/handlers.py": f"def handle_{at}(): pass\n" for at in range(3)})
-    files = [f"src/package/module_{at}/handlers.py" for at in range(3)]
-    added = await turn(
-        core, "s", scope=scope, user="Fix `handle_0` and `handle_1`.", assistant="Done.", files=files
-    )
-    await noted(core)
-    anchor = core.book.get([added.id])[added.id]
-    assert [len(file.symbols) for file in anchor.files] == [1, 1, 0]
-    core.book.put({f"turn_{at:024d}": anchor for at in range(10_000)})
-    assert os.path.getsize(home.anchors) < 5_000_000
-
-
 async def test_why_lists_turns_facts_and_commits_newest_first(
     core: Core, repo: Repository, scope: str, now: datetime
-) -> None:
-    repo.commit(
-        {"a.py": A + "\n\ndef stop(): pass\n", "b.py": "X = 1\n"}, "Add stop", at=now - timedelta(days=2)
-    )
+):
+    files = {"a.py": A + "\n\ndef stop(): pass\n", "b.py": "X = 1\n"}
+    repo.commit(files, "Add stop", at=now - timedelta(days=2))
     said = {"user": "Why does `retry` double?", "assistant": "The gateway is slow."}
     await turn(core, "s", scope=scope, ts=(now - timedelta(days=1)).isoformat(), **said)
     await fact(core, "`stop` in a.py ends the loop.", scope=scope)
-    await noted(core)
+    await anchored(core)
 
     async def names(place: str) -> list[str]:
         reasons = await core.why.reasons_for(place, str(repo.folder), scope, 10)
@@ -142,12 +112,8 @@ async def test_why_lists_turns_facts_and_commits_newest_first(
 
     about_retry = ["turn user: Why does `retry` double?", "commit Retry"]
     assert await names("a.py:retry") == await names("a.py:2") == about_retry
-    assert await names("a.py") == [
-        "fact `stop` in a.py ends the loop.",
-        about_retry[0],
-        "commit Add stop",
-        "commit Retry",
-    ]
+    stop = "fact `stop` in a.py ends the loop."
+    assert await names("a.py") == [stop, about_retry[0], "commit Add stop", "commit Retry"]
     assert await names("b.py:1") == ["commit Add stop"]
     for missing in ("c.py", "a.py:99", "a.py:nothing", "../a.py"):
         with pytest.raises(InputError):
@@ -156,15 +122,13 @@ async def test_why_lists_turns_facts_and_commits_newest_first(
 
 async def test_a_hint_says_that_its_code_has_changed_and_none_is_about_code_that_is_gone(
     core: Core, repo: Repository, scope: str
-) -> None:
+):
     core.settings = Settings(inject="edit")
     repo.commit({"b.py": A.replace("retry", "pause_all"), "c.py": A.replace("retry", "await_all")})
     for name in ("b.py", "c.py", "a.py", "d.py"):  # the opening says the last one
-        said = (
-            f"I looked. Never edit {name} by hand, it is generated. Run `make all` by hand, never `make one`."
-        )
-        await turn(core, name, scope=scope, user="Look at the generator", assistant=said)
-    await noted(core)
+        said = f"Never edit {name} by hand, it is generated. Run `make all` by hand, never `make one`."
+        await turn(core, name, scope=scope, user="Look at the generator", assistant=f"I looked. {said}")
+    await anchored(core)
     repo.commit({"b.py": A.replace("2", "3")})
     repo.git("rm", "--quiet", "c.py")
     prepared = (await core.search.prepared(scope)).hints

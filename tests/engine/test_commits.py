@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from git_made import Repository
-from said import embedded, fact, search, turn
+from said import anchored, embedded, fact, search, silent, turn
 
 from scrubjay.cli import lookup
 from scrubjay.cli.display import contents
@@ -36,12 +36,9 @@ def repo(tmp_path: Path, now: datetime) -> Repository:
     return made
 
 
-async def indexed(core: Core, repo: Repository, scope: str, commits: str = "only") -> Ingested:
-    async def report(done: int, total: int, what: str) -> None:
-        pass
-
-    options = {"source": "test", "report": report, "commits": commits}
-    return await core.ingest.run([str(repo.folder)], scope=scope, **options)  # type: ignore[arg-type]
+async def indexed(core: Core, folder: Path, scope: str, commits: str = "only") -> Ingested:
+    options = {"source": "test", "report": silent, "commits": commits}
+    return await core.ingest.run([str(folder)], scope=scope, **options)  # type: ignore[arg-type]
 
 
 async def subjects(core: Core) -> set[str]:
@@ -51,65 +48,53 @@ async def subjects(core: Core) -> set[str]:
     return {(row.title or "").partition(" ")[2] for row in rows}
 
 
-async def test_only_new_commits_are_read_without_merges_and_robots(
-    core: Core, repo: Repository, scope: str
-) -> None:
-    assert (await indexed(core, repo, scope)).commits == 3
+async def test_only_new_commits_are_read_without_merges_and_robots(core: Core, repo: Repository, scope: str):
+    assert (await indexed(core, repo.folder, scope)).commits == 3
     repo.git("checkout", "--quiet", "-b", "side", "HEAD~1")
     repo.commit({"side.py": "A = 1\n"}, "Start a side")
     repo.git("checkout", "--quiet", "main")
     repo.git("merge", "--quiet", "--no-edit", "side")
     repo.git("-c", "user.name=dependabot[bot]", "commit", "--quiet", "--allow-empty", "-m", "Bump soup")
-    assert (await indexed(core, repo, scope)).commits == 1
-    assert (await indexed(core, repo, scope)).commits == 0
+    assert (await indexed(core, repo.folder, scope)).commits == 1
+    assert (await indexed(core, repo.folder, scope)).commits == 0
     assert await subjects(core) == {"Begin", REASON.partition("\n")[0], "Bake bread", "Start a side"}
 
 
-async def test_a_rewritten_history_leaves_no_double(core: Core, repo: Repository, scope: str) -> None:
-    await indexed(core, repo, scope)
+async def test_a_rewritten_history_leaves_no_double(core: Core, repo: Repository, scope: str):
+    await indexed(core, repo.folder, scope)
     repo.git("commit", "--quiet", "--amend", "--message", "Bake brown bread")
-    done = await indexed(core, repo, scope)
+    done = await indexed(core, repo.folder, scope)
     assert (done.commits, done.removed) == (1, 1)
     assert "Bake bread" not in await subjects(core)
     repo.git("reset", "--quiet", "--hard", "HEAD@{1}")
-    await indexed(core, repo, scope)
+    await indexed(core, repo.folder, scope)
     assert "Bake bread" in await subjects(core) and "Bake brown bread" not in await subjects(core)
 
 
-async def test_a_commit_that_was_forgotten_stays_forgotten(core: Core, repo: Repository, scope: str) -> None:
-    await indexed(core, repo, scope)
+async def test_a_commit_that_was_forgotten_stays_forgotten(core: Core, repo: Repository, scope: str):
+    await indexed(core, repo.folder, scope)
     await core.store.flush()
     first = (await core.store.select(Document, "title LIKE '%Bake bread'"))[0]
     await core.removal.forget(parse(Forget, {"id": first.id}), scope, "test")
-    assert (await indexed(core, repo, scope)).commits == 0 and "Bake bread" not in await subjects(core)
+    assert (await indexed(core, repo.folder, scope)).commits == 0 and "Bake bread" not in await subjects(core)
 
 
 async def test_the_root_of_a_repository_includes_its_commits_unless_they_are_unwanted(
     core: Core, repo: Repository, scope: str
-) -> None:
-    done = await indexed(core, repo, scope, "none")
+):
+    done = await indexed(core, repo.folder, scope, "none")
     assert (done.added, done.commits) == (2, 0)
-    assert (await indexed(core, repo, scope, "root")).commits == 3
-    assert {row.path for row in await core.ingest.list_documents(scope, 10)} == {
-        str(repo.folder / name) for name in ("client.py", "notes.md")
-    }
-    assert not await core.ingest.left_out(scope)
+    assert (await indexed(core, repo.folder, scope, "root")).commits == 3
+    paths = {Path(row.path or "").name for row in await core.ingest.list_documents(scope, 10)}
+    assert paths == {"client.py", "notes.md"} and not await core.ingest.left_out(scope)
+    with pytest.raises(InputError):  # outside every repository
+        await indexed(core, repo.folder.parent, scope)
 
 
-async def test_commits_of_a_folder_outside_every_repository_are_an_error(
-    core: Core, tmp_path: Path, scope: str
-) -> None:
-    (tmp_path / "plain").mkdir()
-    plain = Repository.__new__(Repository)
-    plain.folder = tmp_path / "plain"
-    with pytest.raises(InputError):
-        await indexed(core, plain, scope)
-
-
-async def test_a_commit_is_redacted_and_loses_its_trailers(core: Core, repo: Repository, scope: str) -> None:
+async def test_a_commit_is_redacted_and_loses_its_trailers(core: Core, repo: Repository, scope: str):
     key = "ghp_" + "a1B2c3D4e5F6" * 3
     repo.commit({"client.py": "A = 1\n"}, f"Rotate the key\n\nIt was {key}.\n\nSigned-off-by: Jay <j@ex.org>")
-    await indexed(core, repo, scope)
+    await indexed(core, repo.folder, scope)
     asked = parse(SearchDocuments, {"query": "rotate the key"})
     hit = (await core.search.documents(asked, scope)).results[0]
     assert hit.title is not None and hit.title.endswith(" Rotate the key")
@@ -119,8 +104,8 @@ async def test_a_commit_is_redacted_and_loses_its_trailers(core: Core, repo: Rep
 
 async def test_a_question_that_a_commit_answers_shows_it_in_two_lines(
     core: Core, repo: Repository, scope: str
-) -> None:
-    await indexed(core, repo, scope)
+):
+    await indexed(core, repo.folder, scope)
     await embedded(core)
     hits = await search(core, QUESTION, scope=scope)
     short = repo.git("rev-parse", "HEAD~1")[:12]
@@ -134,20 +119,18 @@ async def test_a_question_that_a_commit_answers_shows_it_in_two_lines(
     assert not fitted.commits
 
 
-async def test_no_commit_follows_a_memory_that_answers_better(
-    core: Core, repo: Repository, scope: str
-) -> None:
-    await indexed(core, repo, scope)
+async def test_no_commit_follows_a_memory_that_answers_better(core: Core, repo: Repository, scope: str):
+    await indexed(core, repo.folder, scope)
     await fact(core, "Lunch on Friday is soup with bread.", scope=scope)
     await embedded(core)
     assert not (await search(core, "is lunch on Friday soup with bread?", scope=scope)).commits
 
 
-async def test_a_commit_of_another_branch_says_so(core: Core, repo: Repository, scope: str) -> None:
+async def test_a_commit_of_another_branch_says_so(core: Core, repo: Repository, scope: str):
     repo.git("checkout", "--quiet", "-b", "trial")
     repo.commit({"client.py": "TIMEOUT = 90\n"}, REASON.replace("30", "90"))
     repo.git("checkout", "--quiet", "main")
-    await indexed(core, repo, scope)
+    await indexed(core, repo.folder, scope)
     await embedded(core)
     commits = (await search(core, QUESTION.replace("30", "90"), scope=scope)).commits
     marks = {str(hit.title).partition(" ")[2]: hit.mark and hit.mark.text for hit in commits}
@@ -155,10 +138,9 @@ async def test_a_commit_of_another_branch_says_so(core: Core, repo: Repository, 
     assert marks.get("Give the carrier client 30 s") is None
 
 
-async def test_what_shaped_a_file_follows_its_earlier_names(core: Core, repo: Repository, scope: str) -> None:
+async def test_what_shaped_a_file_follows_its_earlier_names(core: Core, repo: Repository, scope: str):
     await fact(core, "The values of client.py come from the carrier.", scope=scope)
-    await core.writer.settle()
-    await core.anchoring.work()
+    await anchored(core)
     repo.git("mv", "client.py", "carrier.py")
     repo.commit({}, "Rename the client")
     repo.git("rm", "--quiet", "notes.md")
@@ -180,15 +162,13 @@ async def test_what_shaped_a_file_follows_its_earlier_names(core: Core, repo: Re
         await names("nothing.py")
 
 
-async def test_a_search_can_be_narrowed_to_a_branch(core: Core, repo: Repository, scope: str) -> None:
+async def test_a_search_can_be_narrowed_to_a_branch(core: Core, repo: Repository, scope: str):
     await fact(core, "The gateway of client.py waits 10 s.", scope=scope)
-    await core.writer.settle()
-    await core.anchoring.work()
+    await anchored(core)
     repo.git("checkout", "--quiet", "-b", "trial")
     said = {"user": "How long does the gateway of client.py wait?", "assistant": "90 s."}
     await turn(core, "s", scope=scope, **said)
-    await core.writer.settle()
-    await core.anchoring.work()
+    await anchored(core)
     asked = {"query": "how long does the gateway wait"}
     request = parse(SearchMemories, asked)
     for branch, kind in (("main", "memory"), ("trial", "turn")):
@@ -199,14 +179,14 @@ async def test_a_search_can_be_narrowed_to_a_branch(core: Core, repo: Repository
     assert len((await search(core, **asked, scope=scope, top_k=9)).results) == 2
 
 
-def test_notes_leave_commits_out() -> None:
+def test_notes_leave_commits_out():
     record = {"kind": "document", "id": "doc_1", "scope": "user", "content": "Bake bread"}
     assert not list(notes_of([record | {"type": "commit"}]))
     assert len(list(notes_of([record | {"type": "text", "title": "Bread", "created_at": "2026-03-05"}]))) == 1
 
 
-async def test_commits_are_counted_apart_from_documents(core: Core, repo: Repository, scope: str) -> None:
-    await indexed(core, repo, scope, "only")
+async def test_commits_are_counted_apart_from_documents(core: Core, repo: Repository, scope: str):
+    await indexed(core, repo.folder, scope, "only")
     records = (await core.status.report())["records"]
     assert (records["documents"], records["commits"]) == (0, 3)
     counts = (await core.counts.by_scope())[scope]

@@ -21,12 +21,11 @@ LATER = RUNBOOK.replace("Tuesday", "Thursday") + "\nAnd write it down."
     ("old", "new", "stored"),
     [
         ("user: hi", "user: hi\nassistant: hello", "user: hi\nassistant: hello"),
-        ("user: hi\n", "assistant: hello", "user: hi\n\nassistant: hello"),
         ("user: hi\n\nassistant: hello", "assistant: hello", "user: hi\n\nassistant: hello"),
         (RUNBOOK, LATER, LATER),
         ("user: is it ok", "ok", "user: is it ok\n\nok"),
     ],
-    ids=["an addition", "a later part", "sent twice", "a later version", "the end of another line"],
+    ids=["an addition", "sent twice", "a later version", "the end of another line"],
 )
 def test_a_text_replaces_or_continues_the_stored_one(old: str, new: str, stored: str):
     assert continue_text(old, new) == stored

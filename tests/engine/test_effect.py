@@ -12,23 +12,14 @@ START = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def turns(session: str, day: int, *prompts: str) -> list[Turn]:
-    return [
-        Turn(
-            id=f"{session}/{number}",
-            scope="heron",
-            partition_id="mem_episodic",
-            source="test",
-            created_at=START,
-            last_accessed_at=START,
-            session_id=session,
-            turn=number,
-            user=prompt,
-            assistant="It is 5433.",
-            started_at=START + timedelta(days=day, minutes=number),
-            updated_at=START,
-        )
-        for number, prompt in enumerate(prompts)
-    ]
+    fields = {"scope": "heron", "partition_id": "mem_episodic", "source": "test", "session_id": session}
+    fields |= dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), START)
+    said = []
+    for number, prompt in enumerate(prompts):
+        began = START + timedelta(days=day, minutes=number)
+        numbered = {"id": f"{session}/{number}", "turn": number, "started_at": began}
+        said.append(Turn(**fields, **numbered, user=prompt, assistant="It is 5433."))
+    return said
 
 
 def test_sessions_without_an_opening_that_ask_again_show_in_the_comparison():

@@ -1,6 +1,4 @@
-"""Export and import: every record survives a round trip, any other line is refused with its number, and a
-second home gets everything once, despite interruptions.
-"""
+"""Export and import: any record survives, any other line is refused, and a second home gets everything once."""
 
 from __future__ import annotations
 
@@ -36,88 +34,39 @@ from scrubjay.records.exchange import (
 pytestmark = pytest.mark.long
 
 NOW = datetime(2026, 3, 5, 12, 0, 0, 123456, tzinfo=UTC)
-ODD = (
-    'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": '
-    '"turn"}'
-)
+ODD = 'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": 1}'
 
-prose = st.text(
-    st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=40
-) | st.just(ODD)
+storable = st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",))
+prose = st.text(storable, max_size=40) | st.just(ODD)
 words = st.text("abcXYZ019_.:-", min_size=1, max_size=12)
-moments = st.datetimes(
-    datetime(1900, 1, 1),
-    datetime(2200, 1, 1),
-    timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))]),
-)
+zones = st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))])
+moments = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=zones)
 numbers = st.integers(0, 2**53)
-metadata = st.dictionaries(
-    prose.filter(str.strip),
-    prose
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.lists(prose, max_size=3),
-    max_size=3,
-)
-common = {
-    "scope": words,
-    "partition_id": st.just("mem_semantic"),
-    "tags": st.lists(prose, max_size=3).map(tuple),
-    "importance_score": st.floats(0, 10),
-    "source": words,
-    "metadata": metadata,
-    "created_at": moments,
-    "updated_at": moments,
-    "last_accessed_at": moments,
-    "access_count": numbers,
-    "expires_at": st.none() | moments,
-    "forgotten_at": st.none() | moments,
-    "forget_reason": st.none() | prose,
-}
-turns = st.builds(
-    Turn,
-    id=words.map("turn_".__add__),
-    session_id=prose,
-    turn=numbers,
-    user=st.none() | prose,
-    assistant=st.none() | prose,
-    files=st.lists(prose, max_size=3).map(tuple),
-    started_at=moments,
-    purged_at=st.none() | moments,
-    **common,
-)
-memories = st.builds(
-    Memory,
-    id=words.map("mem_".__add__),
-    root_id=words,
-    version=numbers,
-    is_latest=st.booleans(),
-    replaced_at=st.none() | moments,
-    relation=st.sampled_from([None, "updates", "extends", "derives"]),
-    parent_ids=st.lists(words, max_size=2).map(tuple),
-    content=prose,
-    content_hash=words,
-    is_static=st.booleans(),
-    **common,
-)
-documents = st.builds(
-    Document,
-    id=words.map("doc_".__add__),
-    content=prose,
-    content_hash=words,
-    file_mtime=st.none() | st.integers(-(2**62), 2**62),
-    **common,
-)
+finite = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+values = prose | st.booleans() | finite | st.lists(prose, max_size=3)
+metadata = st.dictionaries(prose.filter(str.strip), values, max_size=3)
+some_prose, some_moment = st.none() | prose, st.none() | moments
+lists = st.lists(prose, max_size=3).map(tuple)
+common = dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), moments)
+common |= {"scope": words, "source": words, "partition_id": st.just("mem_semantic"), "metadata": metadata}
+common |= {"tags": lists, "importance_score": st.floats(0, 10), "access_count": numbers}
+common |= {"expires_at": some_moment, "forgotten_at": some_moment, "forget_reason": some_prose}
+of_turns = {"id": words.map("turn_".__add__), "session_id": prose, "turn": numbers, "files": lists}
+of_turns |= {"user": some_prose, "assistant": some_prose, "started_at": moments, "purged_at": some_moment}
+of_facts = {"id": words.map("mem_".__add__), "root_id": words, "version": numbers, "is_latest": st.booleans()}
+of_facts |= {"replaced_at": some_moment, "parent_ids": st.lists(words, max_size=2).map(tuple)}
+of_facts |= {"relation": st.sampled_from([None, "updates", "extends", "derives"]), "is_static": st.booleans()}
+of_documents = {"id": words.map("doc_".__add__), "file_mtime": st.none() | st.integers(-(2**62), 2**62)}
+contents = {"content": prose, "content_hash": words}
+turns = st.builds(Turn, **common, **of_turns)
+memories = st.builds(Memory, **common, **contents, **of_facts)
+documents = st.builds(Document, **common, **contents, **of_documents)
 
 
 def exported(*records: AnyRecord, promised: int | None = None) -> bytes:
-    header = Header(
-        scrubjay="0.1.0",
-        exported_at=NOW,
-        counts=RecordCounts(turns=len(records) if promised is None else promised),
-    )
-    return first_line(header) + b"".join(map(line_of, records))
+    counts = RecordCounts(turns=len(records) if promised is None else promised)
+    header = Header(scrubjay="0.1.0", exported_at=NOW, counts=counts)
+    return b"".join([first_line(header), *map(line_of, records)])
 
 
 def read(data: bytes) -> list[AnyRecord]:
@@ -127,18 +76,10 @@ def read(data: bytes) -> list[AnyRecord]:
 
 
 def a_turn(**values: object) -> Turn:
-    given = {
-        "id": "turn_1",
-        "scope": "s",
-        "partition_id": "mem_episodic",
-        "source": "test",
-        "session_id": "one",
-        "turn": 0,
-        "user": "Hello.",
-    }
-    return Turn(
-        **given | dict.fromkeys(("created_at", "updated_at", "last_accessed_at", "started_at"), NOW) | values
-    )
+    given = {"id": "turn_1", "scope": "s", "partition_id": "mem_episodic", "source": "test"}
+    given |= {"session_id": "one", "turn": 0, "user": "Hello."}
+    times = dict.fromkeys(("created_at", "updated_at", "last_accessed_at", "started_at"), NOW)
+    return Turn(**given | times | values)
 
 
 @given(st.lists(turns | memories | documents, max_size=4))
@@ -151,15 +92,6 @@ def test_odd_texts_and_byte_order_marks_survive_a_round_trip():
     assert read(b"\xef\xbb\xbf" + exported(record)) == [record]
     assert read(exported(record).rstrip(b"\n")) == [record]
     assert read(exported(record) + b"\n\n") == [record]
-
-
-def test_a_field_without_a_value_is_left_out_and_the_kind_comes_first():
-    line = json.loads(line_of(a_turn()))
-    assert (
-        next(iter(line)) == "kind"
-        and "assistant" not in line
-        and line["started_at"] == "2026-03-05T12:00:00.123456Z"
-    )
 
 
 HEADER = b'{"format": "scrubjay-export", "version": %d, "scrubjay": "9.0", "exported_at": "2026-01-01"}\n'
@@ -187,9 +119,7 @@ def test_a_line_truncated_anywhere_is_named(cut):
 
 
 def test_a_file_truncated_between_two_lines_is_detected():
-    with pytest.raises(
-        InputError, match="was cut off: its first line promises 3 records, and line 2 ends it after 1"
-    ):
+    with pytest.raises(InputError, match="promises 3 records, and line 2 ends it after 1"):
         read(exported(a_turn(), promised=3))
     with pytest.raises(InputError, match="was altered"):
         read(exported(a_turn(), promised=0))
@@ -199,18 +129,14 @@ def test_a_file_truncated_between_two_lines_is_detected():
     ("change", "says"),
     [
         ({"kind": "passage"}, "kind = 'passage': must be turn, memory or document"),
-        ({"kind": ["turn"]}, "must be turn, memory or document"),
         ({"colour": "red"}, "'colour' is not an argument here"),
         ({"turn": 10**30}, "turn = .*: must be at most"),
-        ({"turn": -1}, "turn = -1: must be at least 0"),
-        ({"importance_score": 11}, "importance_score = 11: must be at most 10"),
         ({"scope": "a b"}, "scope = 'a b': must be 1 to 100 letters"),
         ({"metadata": {"a": {"b": 1}}}, "must be flat"),
         ({"user": "nul\x00"}, "user contains a NUL character"),
         ({"user": 7}, "user = 7: must be text"),
         ({"id": "mem_1"}, "id = 'mem_1': the id of a turn begins with turn_"),
         ({"started_at": "2026-03-05T12:00:00"}, "must have a time zone"),
-        ({"created_at": "soon"}, "created_at = 'soon'"),
         ({"created_at": "9999-12-31T23:59:59-12:00"}, "must be between the years 2 and 9998"),
     ],
 )
@@ -252,28 +178,17 @@ async def everything(core: Core) -> dict[str, AnyRecord]:
 
 async def filled(core: Core) -> None:
     """Turns, versions, links, forgotten records, and a document; one of them was recalled."""
-    said = await turn(
-        core,
-        "one",
-        user=f"Which port? {ODD}",
-        assistant="8080, as in proxy.toml.",
-        files=["proxy.toml"],
-        prompt_id="p-1",
-    )
+    sides = {"user": f"Which port? {ODD}", "assistant": "8080, as in proxy.toml."}
+    said = await turn(core, "one", **sides, files=["proxy.toml"], prompt_id="p-1")
     await turn(core, "one", text="I would rather take 9090.", role="Ann Example", scope="user")
-    old = await fact(
-        core,
-        "The proxy listens on port 8080.",
-        tags=["proxy"],
-        metadata={"turn": 0, "n": 5, "f": 5.0, "l": ["a"]},
-    )
+    metadata = {"turn": 0, "n": 5, "f": 5.0, "l": ["a"]}
+    old = await fact(core, "The proxy listens on port 8080.", tags=["proxy"], metadata=metadata)
     new = await fact(core, "The proxy listens on port 8081.", updates=old.id)
     await fact(core, "The proxy was moved because of a clash.", derives=[said.id, new.id])
     gone = await fact(core, "The heron queue is RabbitMQ.")
     await forget(core, gone.id, reason="moved")
-    await document(
-        core, f"# Ports\n\nThe wren service has 7070.\n\n## Odd\n\n{ODD}", title="Ports", custom_id="ports"
-    )
+    ports = f"# Ports\n\nThe wren service has 7070.\n\n## Odd\n\n{ODD}"
+    await document(core, ports, title="Ports", custom_id="ports")
     await core.writer.settle()
     await search(core, "proxy port")
 
@@ -288,28 +203,10 @@ async def test_another_home_gets_every_record_unchanged_and_finds_it(core: Core,
     assert (done.added, done.same, done.different, done.redacted) == (7, 0, 0, 0)
     assert await everything(other) == await everything(core)
     await embedded(other)
-    assert (
-        texts(await search(other, "proxy listens port", include_turns=False))[0]
-        == "The proxy listens on port 8081."
-    )
+    hits = await search(other, "proxy listens port", include_turns=False)
+    assert texts(hits)[0] == "The proxy listens on port 8081."
     assert not texts(await search(other, "heron queue RabbitMQ", threshold=0.5))
-    assert any("7070" in text for text in texts(await search(other, "wren service", search_mode="hybrid")))
-    assert any(
-        "8080" in text
-        for text in texts(await search(other, "proxy port", include={"forgotten": True}, top_k=10))
-    )
-
-
-async def test_a_second_export_of_the_same_records_has_the_same_lines(
-    core: Core, other: Core, tmp_path: Path
-):
-    await filled(core)
-    for name in ("a", "b"):
-        await core.exchange.export(str(tmp_path / name), None, quietly)
-    await other.exchange.load(str(tmp_path / "a"), "cli", quietly)
-    await other.exchange.export(str(tmp_path / "c"), None, quietly)
-    lines = [(tmp_path / name).read_bytes().split(b"\n")[1:] for name in "abc"]
-    assert lines[0] == lines[1] == lines[2]
+    assert "7070" in str(texts(await search(other, "wren service", search_mode="hybrid")))
 
 
 async def test_a_scope_is_exported_alone(core: Core, tmp_path: Path):
@@ -383,26 +280,13 @@ async def test_a_damaged_line_changes_nothing(core: Core, other: Core, tmp_path:
     path = tmp_path / "all"
     await core.exchange.export(str(path), None, quietly)
     lines = path.read_bytes().splitlines(keepends=True)
-    for damaged in (
-        b"".join(lines)[:-40],
-        b"".join(lines[:-1]),
-        b"".join([*lines[:4], lines[4][:30] + b"\n", *lines[5:]]),
-    ):
+    cut_inside = [*lines[:4], lines[4][:30] + b"\n", *lines[5:]]
+    for damaged in (b"".join(lines)[:-40], b"".join(lines[:-1]), b"".join(cut_inside)):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=f"^{path}: .*[Ll]ine [578] .*Nothing was imported"):
             await other.exchange.load(str(path), "cli", quietly)
         assert await everything(other) == {} and not spool.pending(other.home)
     assert not other.exchange.is_running
-
-
-async def test_a_fact_under_the_hash_of_other_words_does_not_count_as_those_words(
-    core: Core, other: Core, tmp_path: Path
-):
-    said = "The finch build uses Clang 19."
-    await fact(core, said)
-    await carried(core, other, tmp_path / "all", said, "Nothing of interest.")
-    added = await fact(other, said)
-    assert (await everything(other))[added.id].content == said
 
 
 async def test_an_interrupted_import_is_completed_by_repeating_it(core: Core, other: Core, tmp_path: Path):
@@ -426,13 +310,28 @@ async def test_an_interrupted_import_is_completed_by_repeating_it(core: Core, ot
     assert await everything(other) == await everything(core)
 
 
-async def test_a_secret_written_into_an_export_is_replaced(core: Core, other: Core, tmp_path: Path):
-    await fact(core, "The key is SECRET.")
-    token = "ghp_" + "a1B2c3D4e5F6" * 3
-    assert (await carried(core, other, tmp_path / "all", "SECRET", token)).redacted == 1
-    (kept,) = (await everything(other)).values()
-    assert "ghp_" not in kept.content
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "stored", "redacted"),
+    [
+        ("SECRET", TOKEN, "The key of the heron is [redacted:github-token].", 1),
+        ("SECRET.", "7.\\ud83d", "The key of the heron is 7.", 0),  # half of a character
+        ("SECRET", "7", "The key of the heron is 7.", 0),  # under the hash of other words
+    ],
+)
+async def test_words_written_into_an_export_are_redacted_stored_and_known_by_themselves(
+    core: Core, other: Core, tmp_path: Path, old: str, new: str, stored: str, redacted: int
+):
+    said = "The key of the heron is SECRET."
+    await fact(core, said)
+    imported = await carried(core, other, tmp_path / "all", old, new)
+    assert (imported.added, imported.redacted) == (1, redacted)
+    assert [row.content for row in (await everything(other)).values()] == [stored]
     assert (await other.exchange.load(str(tmp_path / "all"), "cli", quietly)).same == 1
+    added = await fact(other, said)
+    assert (await everything(other))[added.id].content == said
 
 
 async def test_an_export_overwrites_an_older_export_and_no_other_file(core: Core, tmp_path: Path):
@@ -445,12 +344,3 @@ async def test_an_export_overwrites_an_older_export_and_no_other_file(core: Core
     with pytest.raises(InputError, match="it is not a regular file"):
         await core.exchange.export(str(tmp_path), None, quietly)
     assert path.read_text() == "my diary" and not list(tmp_path.glob("*.part"))
-
-
-async def test_a_lone_surrogate_in_an_export_is_left_out_and_stops_nothing(
-    core: Core, other: Core, tmp_path: Path
-):
-    await fact(core, "The heron fishes.")
-    assert (await carried(core, other, tmp_path / "all", "fishes.", "fishes.\\ud83d")).added == 1
-    await fact(other, "What is written afterwards is found.")
-    assert len(await everything(other)) == 2

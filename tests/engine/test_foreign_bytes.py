@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,43 +30,40 @@ from scrubjay.transcripts import claude_code, matching
 from scrubjay.transcripts.turn import fields_of
 from scrubjay.wire import address, hello, messages
 
-NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
-
 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     return open_home(str(tmp_path / "home"))
 
 
-def only(*expected: type[BaseException]) -> Callable[[Callable[[], object]], None]:
-    """Call a function that may raise only this exception, with a message."""
-
-    def call(parse: Callable[[], object]) -> None:
-        try:
-            parse()
-        except expected as error:
-            assert str(error)
-
-    return call
+def check(parse: Callable[[], object], *expected: type[Exception]) -> None:
+    """Call a function that may raise only these exceptions, with a message."""
+    try:
+        parse()
+    except expected as error:
+        assert str(error)
 
 
 HELLO = hello.hello_from("pipe", {"SCRUBJAY_SCOPE": "a"}, "/a", 7, scope=SCOPE)
-SOUND: dict[str, dict[str, Any]] = {
-    "capture": {
+CAPTURE = {"v": 1, "capture": "all", "paused": False, "excluded": ["/a"], "inject": "off", "min_length": 3}
+CAPTURE |= {"since": "2026-03-05T12:00:00+00:00", "summary_every": 20}
+SOUND: dict[str, dict[str, Any]] = {  # by the attribute of `Home` that names the file
+    "scopes": {
         "v": 1,
-        "capture": "all",
-        "paused": False,
-        "excluded": ["/a"],
-        "inject": "off",
-        "min_length": 3,
-    }
-    | {"since": "2026-03-05T12:00:00+00:00", "summary_every": 20},
-    "opening": {"scope": SCOPE, "text": "Owls.", "until": None},
-    "book": {"v": 1, "scopes": {SCOPE: {"paths": {"/a": None}, "origins": ["x"]}}, "merged": {"old": SCOPE}},
-    "engine": {"socket": "/a/engine.sock", "pid": 7, "version": "1.0", "http": None},
+        "scopes": {SCOPE: {"paths": {"/a": None}, "origins": ["x"]}},
+        "merged": {"old": SCOPE},
+    },
+    "engine_json": {"socket": "/a/engine.sock", "pid": 7, "version": "1.0", "http": None},
     "tokens": {"v": 1, "tokens": [{"name": "a", "digest": "0" * 64, "tag": None, "read_only": False}]},
     "partitions": {"v": 1, "scopes": {SCOPE: {"mem_food": {"name": "Food", "description": "What they eat"}}}},
-    "settings": {"v": 1, "scopes": {SCOPE: {"name": "A", "context": "B", "buckets": {"food": "C"}}}},
+    "scope_settings": {"v": 1, "scopes": {SCOPE: {"name": "A", "context": "B", "buckets": {"food": "C"}}}},
+}
+READERS: dict[str, Callable[[Home], Any]] = {
+    "scopes": lambda home: scopes.is_scope(scopes.scope_of(home, home.root) or "") or None,
+    "engine_json": lambda home: address.engine_facts(home).keys() & {"socket", "address"},
+    "tokens": lambda home: tokens.match("sm_guess", tokens.load(home)),
+    "partitions": lambda home: PartitionBook(home).of([SCOPE]),
+    "scope_settings": lambda home: ScopeBook(home).of(SCOPE),
 }
 TOML = b'inject = "prompt"  # a comment\nroots = ["/a", "/b"]\nidle_minutes = 3\nchat_capture = "all"\n'
 ENVELOPE = {
@@ -99,18 +95,18 @@ CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"forget"
 
 
 @given(damaged(hello.encode(HELLO)) | like(json.loads(hello.encode(HELLO))))
-def test_any_line_is_a_hello_or_an_error(line: bytes) -> None:
-    only(EngineError)(lambda: hello.decode(line))
+def test_any_line_is_a_hello_or_an_error(line: bytes):
+    check(lambda: hello.decode(line), EngineError)
 
 
 @given(damaged(CALL) | st.binary(max_size=60))
-def test_any_line_of_a_client_can_be_glanced_at(line: bytes) -> None:
+def test_any_line_of_a_client_can_be_glanced_at(line: bytes):
     seen = messages.glance(messages.well_formed(line))
     assert seen.key is None or seen.key[1] is not None
 
 
-@given(like(SOUND["capture"]))
-def test_any_capture_policy_is_read_or_refused(home: Home, data: bytes) -> None:
+@given(like(CAPTURE))
+def test_any_capture_policy_is_read_or_refused(home: Home, data: bytes):
     Path(home.capture).write_bytes(data)
     settings.captured_since(home)
     try:
@@ -118,62 +114,48 @@ def test_any_capture_policy_is_read_or_refused(home: Home, data: bytes) -> None:
     except (ValueError, RecursionError):
         return
     if isinstance(value, dict):
-        only(InputError)(lambda: capture.policy(value))
+        check(lambda: capture.policy(value), InputError)
 
 
 @given(damaged(TOML))
-def test_any_config_is_read_or_refused(home: Home, data: bytes) -> None:
+def test_any_config_is_read_or_refused(home: Home, data: bytes):
     Path(home.config).write_bytes(data)
-    only(InputError, HomeError)(lambda: settings.load(home.config))
+    check(lambda: settings.load(home.config), InputError, HomeError)
 
 
-@given(like(SOUND["opening"]))
-def test_any_opening_file_gives_a_text_or_nothing(home: Home, data: bytes) -> None:
+@given(like({"scope": SCOPE, "text": "Owls.", "until": None}))
+def test_any_opening_file_gives_a_text_or_nothing(home: Home, data: bytes):
     os.makedirs(home.openings, exist_ok=True)
     openings.write(home, SCOPE, "Owls.", None)
     Path(openings._path(home, SCOPE)).write_bytes(data)
     assert isinstance(openings.read(home, SCOPE, 0.0), dict | None)
 
 
-@given(like(SOUND["book"]))
-def test_a_folder_has_a_scope_whatever_the_scope_book_contains(home: Home, data: bytes) -> None:
-    Path(home.scopes).write_bytes(data)
-    assert scopes.is_scope(scopes.scope_of(home, home.root) or "")
+@pytest.mark.parametrize("name", SOUND)
+@given(st.data())
+def test_any_other_file_of_a_home_is_read_and_only_damaged_tokens_are_refused(
+    home: Home, name: str, data: st.DataObject
+):
+    Path(getattr(home, name)).write_bytes(data.draw(like(SOUND[name])))
+    try:
+        read = READERS[name](home)
+    except HomeError as error:
+        assert name == "tokens" and str(error)
+    else:
+        assert read is None if name == "tokens" else read is not None
     scopes.list_scopes(home)
 
 
-@given(like(SOUND["engine"]))
-def test_engine_json_gives_an_address_whatever_it_contains(home: Home, data: bytes) -> None:
-    Path(home.engine_json).write_bytes(data)
-    assert address.engine_facts(home).keys() & {"socket", "address"}
+FILTER = b'{"AND": [{"key": "status", "value": "open", "negate": false}]}'
 
 
-@given(like(SOUND["tokens"]))
-def test_any_token_file_admits_only_the_tokens_it_names(home: Home, data: bytes) -> None:
-    Path(home.tokens).write_bytes(data)
-    only(HomeError)(lambda: tokens.match("sm_guess", tokens.load(home)))
-
-
-@given(like(SOUND["partitions"]), like(SOUND["settings"]))
-def test_damaged_scope_files_stop_nothing(home: Home, partitions: bytes, texts: bytes) -> None:
-    Path(home.partitions).write_bytes(partitions)
-    Path(home.scope_settings).write_bytes(texts)
-    PartitionBook(home).of([SCOPE])
-    ScopeBook(home).of(SCOPE)
-
-
-@given(
-    JSON
-    | damaged(b'{"AND": [{"key": "status", "value": "open", "negate": false}]}').map(
-        lambda data: data.decode("latin-1")
-    )
-)
-def test_any_filter_is_read_or_refused(given_filter: Any) -> None:
-    only(ValueError)(lambda: parse_filter(given_filter))
+@given(JSON | damaged(FILTER).map(lambda data: data.decode("latin-1")))
+def test_any_filter_is_read_or_refused(given_filter: Any):
+    check(lambda: parse_filter(given_filter), ValueError)
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=4), st.data())
-def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObject):
     sound = b"\n".join(json.dumps(line).encode() for line in said)
     found = claude_code.turns(data.draw(damaged(sound)).split(b"\n"))
     matching.placed(found, [("p", "Which owls?", None), (None, "x\n\ny", None)])
@@ -182,23 +164,14 @@ def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObj
         json.dumps(fields_of(turn_, str))
 
 
-@given(
-    st.lists(
-        like(ENVELOPE)
-        | st.fixed_dictionaries({**dict.fromkeys(ENVELOPE, JSON)}).map(
-            lambda made: json.dumps(made).encode()
-        ),
-        min_size=1,
-        max_size=4,
-    )
-)
-async def test_any_envelope_is_taken_or_moved_away_and_blocks_no_other(
-    engine: Engine, files: list[bytes]
-) -> None:
+NONSENSE = st.fixed_dictionaries(dict.fromkeys(ENVELOPE, JSON)).map(lambda made: json.dumps(made).encode())
+
+
+@given(st.lists(like(ENVELOPE) | NONSENSE, min_size=1, max_size=4))
+async def test_any_envelope_is_taken_or_moved_away_and_blocks_no_other(engine: Engine, files: list[bytes]):
     core = await engine.core()
     for number, data in enumerate(files):
         Path(engine.home.spool_new, f"{number:020}-broken00.json").write_bytes(data)
     told = await turn(core, "later", user="Which kites?", assistant="Red ones.")
     await core.writer.settle()
-    assert told.stored or told.updated or told.id
-    assert not spool.pending(engine.home)
+    assert told.id and not spool.pending(engine.home)

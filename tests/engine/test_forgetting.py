@@ -1,13 +1,8 @@
-"""Forgetting by id, by exact words, and by a query after a dry run; restoring; and purging, after which no
-file of the home has the text any more.
-"""
+"""Forgetting by id, by exact words, and by a query after a dry run; restoring; purging from every file."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -37,24 +32,15 @@ async def ask(core: Core, **arguments) -> Forgotten:
 
 def holding(root: str, *texts: str) -> list[str]:
     """The files below a folder that contain one of the texts."""
-    found = []
-    for folder, _, names in os.walk(root):
-        for name in names:
-            path = Path(folder, name)
-            content = path.read_bytes()
-            if any(text.encode() in content for text in texts):
-                found.append(str(path.relative_to(root)))
-    return found
+    contents = {path: path.read_bytes() for path in Path(root).rglob("*") if path.is_file()}
+    return [str(path) for path, data in contents.items() if any(text.encode() in data for text in texts)]
 
 
 @pytest.mark.parametrize("kind", ["fact", "turn", "document"])
 async def test_a_forgotten_record_is_not_found_until_it_is_restored_unchanged(core: Core, kind: str):
     text = "Run make deploy on the bastion."
-    added = (
-        await {"fact": fact, "document": document}[kind](core, text)
-        if kind != "turn"
-        else await turn(core, "s", user=text)
-    )
+    add = {"fact": fact, "document": document}.get(kind)
+    added = await (add(core, text) if add else turn(core, "s", user=text))
     await embedded(core)
     assert (await forget(core, added.id, reason="moved")).ids == [added.id]
     assert (await forget(core, added.id)).forgotten == 0
@@ -99,9 +85,8 @@ async def test_a_purged_value_does_not_stay_behind_the_empty_values_of_other_rec
         await turn(core, part, user=f"And what opens window {part}?")
         await core.writer.settle()  # one page, of one answer and two nulls
         for name in ("Robin", "Jo"):
-            await turn(
-                core, part, user=f"Who has keys, {name}?", assistant=f"{name} has those of door {part}."
-            )
+            answer = f"{name} has those of door {part}."
+            await turn(core, part, user=f"Who has keys, {name}?", assistant=answer)
         await core.writer.settle()
         await ask(core, id=purged.id, purge=True)
         assert holding(home.root, f"{SECRET}, {part}") == []
@@ -125,16 +110,13 @@ async def test_a_query_forgets_exactly_what_its_dry_run_showed(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.")
     await call(client, "record_turn", session_id="s", user="Is the zebra cache Redis?")
     assert (await refusal(client, "forget", query="zebra cache")).startswith("query needs a dry run first.")
-    shown, text = await call(
-        client, "forget", query="zebra cache", dry_run=True, include={"structured": True}
-    )
+    dry_run = {"query": "zebra cache", "dry_run": True}
+    shown, text = await call(client, "forget", **dry_run, include={"structured": True})
     assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
     assert "2 records would be forgotten; none is yet." in text and "> The zebra cache is Redis." in text
-    quoted, same = await call(client, "forget", query="zebra cache", dry_run=True)
+    quoted, same = await call(client, "forget", **dry_run)
     assert quoted == {"ids": [], "forgotten": 0, "purged": 0, "note": same}
-    assert sorted(same.splitlines()) == sorted(
-        text.splitlines()
-    )  # a vector made meanwhile may change the order
+    assert sorted(same.splitlines()) == sorted(text.splitlines())  # a new vector may change the order
     await call(client, "add_memory", content="The zebra cache was renamed.")
     done, text = await call(client, "forget", query="zebra cache", reason="gone")
     assert set(done["ids"]) == {hit["id"] for hit in shown["candidates"]} and done["forgotten"] == 2
@@ -151,21 +133,9 @@ async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_matches(cl
     assert text.startswith("1 record would be forgotten") and "> The zebra cache is Redis." in text
 
 
-async def test_a_dry_run_by_id_forgets_nothing(core: Core):
-    added = await fact(core, "Alex prefers tabs.")
-    assert [hit.id for hit in (await ask(core, id=added.id, dry_run=True)).candidates] == [added.id]
-    assert (await core.lists.find(added.id)).forgotten_at is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({}, "Give one of id, content and query; none of them is given."),
-        ({"id": "mem_1", "query": "zebra"}, "Give one of id, content and query; id and query are given."),
-    ],
-)
-async def test_forget_takes_exactly_one_target(client: Client, arguments: dict, says: str):
-    assert await refusal(client, "forget", **arguments) == says
+@pytest.mark.parametrize("arguments", [{}, {"id": "mem_1", "query": "zebra"}])
+async def test_forget_takes_exactly_one_target(client: Client, arguments: dict):
+    assert "Give one of id, content and query" in await refusal(client, "forget", **arguments)
 
 
 async def test_expired_facts_are_in_no_list_or_profile_and_cannot_be_read(client: Client, engine):
@@ -175,10 +145,9 @@ async def test_expired_facts_are_in_no_list_or_profile_and_cannot_be_read(client
         pass
     assert await core.lists.latest(10, SCOPE) == []
     assert (await core.search.profile(SCOPE)).recent == []
-    assert (await call(client, "search_memories", query="demo down"))[0]["total"] == 0
-    assert (await call(client, "search_memories", query="demo down", include={"forgotten": True}))[0][
-        "total"
-    ] == 1
+    for options, total in (({}, 0), ({"include": {"forgotten": True}}, 1)):
+        found, _ = await call(client, "search_memories", query="demo down", **options)
+        assert found["total"] == total
 
 
 async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
@@ -207,12 +176,11 @@ async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
     for id in (new.id, said.id, guide.id):
         done = await ask(core, id=id, purge=True)
         assert id in done.ids and done.purged == len(done.ids)
-    assert set((await ask(core, id=other.id, dry_run=True)).candidates[0].id) == set(other.id)
+    assert [hit.id for hit in (await ask(core, id=other.id, dry_run=True)).candidates] == [other.id]
+    assert (await core.lists.find(other.id)).forgotten_at is None
     assert holding(core.home.root, SECRET, "zorilla", old.id, new.id, guide.id) == []
     assert await core.lists.find(old.id) is None and await core.lists.find(guide.id) is None
-    assert (await search(core, SECRET)).results == [] or all(
-        SECRET not in text for text in texts(await search(core, SECRET))
-    )
+    assert SECRET not in str(texts(await search(core, SECRET)))
     await embedded(core)
     assert await core.store.count(Memory, "source = 'test'") == 30 and await core.store.count(Turn) == 31
     assert len(texts(await search(core, "zebra fact number", top_k=100, include_turns=False))) == 30
@@ -251,20 +219,6 @@ async def test_an_interrupted_purge_is_finished_by_the_next_engine(home: Home, c
     assert spool.pending(home) == [] and writer.set_aside == 0
     assert holding(home.root, SECRET) == []
     assert [row.id for row in await store.select(Memory, "true")] == [kept.id]
-
-
-async def test_a_purge_reaches_replaced_passages_and_drafts_of_dead_processes(core: Core):
-    added = await fact(core, f"The key is {SECRET}.")
-    await fact(core, "Zebras are striped.")
-    await embedded(core)
-    await core.reindex.run()
-    assert len(list(Path(core.home.data).glob("passages_*"))) == 2  # for the searches of this moment
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    Path(core.home.spool_tmp, f"{gone.pid}-0a1b").write_text(f'{{"content": "The key is {SECRET}')
-    await ask(core, id=added.id, purge=True)
-    assert holding(core.home.root, SECRET, "zorilla") == []
-    assert texts(await search(core, "zebras")) == ["Zebras are striped."]
 
 
 async def test_an_extending_version_outlives_the_purge_of_what_it_extends(core: Core):

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 from hashing_encoder import Gated, HashingEncoder
-from said import document, embedded, fact, forget, search, texts, turn
+from said import SCOPE, document, embedded, fact, forget, search, texts, turn, until
 
 from scrubjay.encoders import protocol
 from scrubjay.encoders.bundled import BundledEncoder
@@ -36,23 +36,19 @@ async def test_an_empty_store_adopts_the_vector_space_of_its_model(core: Core):
     assert core.indexer.trouble is None
 
 
-async def test_without_a_model_search_uses_words_and_says_so(opens):
+async def test_without_a_model_search_uses_words_and_passages_of_a_removed_document_are_not_queued(opens):
     core = await opens(missing)
     await turn(core, "a", user="the zebra decision")
-    hits = await search(core, "zebra")
-    assert texts(hits) == ["the zebra decision"]
-    assert hits.degraded and "/nowhere" in hits.degraded
-
-
-async def test_passages_of_a_removed_document_are_not_queued_for_vectors(opens):
-    core = await opens(missing)
+    hits = await search(core, "zebra decision")
+    assert texts(hits) == ["the zebra decision"] and "/nowhere" in (hits.degraded or "")
+    before = await core.store.passages.count(NO_VECTOR)
     removed = await document(core, "# Zebras\n\nThey graze.", custom_id="zebras")
     await document(core, "# Owls\n\nThey hunt.", custom_id="owls")
     await core.writer.settle()
-    assert await core.store.passages.count(NO_VECTOR) == 2
+    assert await core.store.passages.count(NO_VECTOR) == before + 2
     await forget(core, removed.id)
     await core.writer.settle()
-    assert await core.store.passages.count(NO_VECTOR) == 1
+    assert await core.store.passages.count(NO_VECTOR) == before + 1
 
 
 async def test_a_question_waits_until_the_model_is_verified(opens):
@@ -99,15 +95,9 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(opens):
     await turn(core, "a", user="a second zebra")
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
-    seen, states = [], []
-
-    def listen(done: int, total: int, step: str) -> None:
-        seen.append((done, total))
-        states.append(core.reindex.state)
-
-    assert await core.reindex.run(listen) == await core.store.passages.count()
-    assert seen and seen[-1][0] == seen[-1][1]
-    assert [(state["done"], state["total"]) for state in states] == seen
+    states = []
+    passages = await core.reindex.run(lambda *_: states.append(core.reindex.state))
+    assert passages == await core.store.passages.count() == states[-1]["done"] == states[-1]["total"]
     assert (await core.status.report())["reindex"] is None
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and hits.degraded is None
@@ -131,9 +121,12 @@ async def test_vectors_of_a_former_bundled_model_are_searched_until_they_are_mad
     await fact(core, "Birds nest in the attic.")  # its vector is not lost, whichever index it comes into
     hits = await search(core, "when are bills sent")
     assert texts(hits)[0] == "The invoices are mailed on the third of each month." and hits.degraded is None
-    async with asyncio.timeout(60):
-        while core.store.note.space_id == made or await core.store.passages.count("space_id IS NULL"):
-            await asyncio.sleep(0.02)
+
+    async def is_renewed() -> bool:
+        waiting = await core.store.passages.count(NO_VECTOR)
+        return core.store.note.space_id != made and not waiting
+
+    await until(is_renewed, 60)
     assert core.store.note.space_id == BundledEncoder().space.space_id and core.store.building is None
     assert await core.store.passages.count(f"space_id = '{core.store.note.space_id}'") == 2
     assert (await search(core, "when are bills sent")).degraded is None
@@ -226,57 +219,15 @@ async def test_word_search_answers_while_another_model_embeds_and_progress_is_re
     assert hits.degraded is None and all(hit.explain.dense for hit in hits.results)
 
 
-async def test_status_gives_counts_and_no_content(core: Core):
-    await turn(core, "a", user="the zebra decision")
-    await fact(core, "Alex likes zebras.")
-    await embedded(core)
-    status = await core.status.report()
-    assert status["records"]["turns"] == status["records"]["memories"] == 1
-    assert status["records"]["waiting_for_vector"] == 0 and status["disk"]["bytes"] > 0
-    assert "zebra" not in str(status)
-
-
 async def test_a_running_core_receives_new_settings(core: Core):
-    core.settings = dataclasses.replace(core.settings, inject="prompt")
-    await turn(
-        core,
-        "old",
-        user="Which port does the API use?",
-        assistant="The API uses port 8421.",
-        ts=str(core.clock() - timedelta(days=2)),
-    )
+    asked = "Which port does the API use?"
+    answered = {"user": asked, "assistant": "The API uses port 8421."}
+    await turn(core, "old", **answered, ts=str(core.clock() - timedelta(days=2)))
     await embedded(core)
-    event = {"prompt": "Which port does the API use?", "session_id": "new", "max_bytes": 2048}
-    text = await core.search.injection(event, "repo_demo__0123456789abcdef")
-    assert "8421" in text and text.startswith("<scrubjay-memory>") and len(text.encode()) <= 2048
-    assert await core.search.injection({**event, "session_id": "old"}, "repo_demo__0123456789abcdef") == ""
-    assert (
-        await core.search.injection(
-            {**event, "prompt": "quantum chromodynamics lattice"}, "repo_demo__0123456789abcdef"
-        )
-        == ""
-    )
-    core.settings = dataclasses.replace(core.settings, inject="session")
-    assert await core.search.injection(event, "repo_demo__0123456789abcdef") == ""
-
-
-@pytest.mark.parametrize("most", [0, 10, 200])
-async def test_an_injection_never_exceeds_its_size_limit(core: Core, most: int):
-    from scrubjay.models.results import Hit, MemoryHits, Tokens
-    from scrubjay.search.injection import injection
-
-    hit = Hit(
-        id="m",
-        src="memory",
-        memory="zebra " * 20,
-        date=core.clock(),
-        scope="s",
-        partition_id="mem_x",
-        source="t",
-        relevance_score=0.9,
-    )
-    hits = MemoryHits(results=[hit] * 9, total=9, timing=0, tokens=Tokens(spent=0))
-    assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most
+    for inject, is_shown in (("prompt", True), ("session", False)):
+        core.settings = dataclasses.replace(core.settings, inject=inject)
+        text = await core.search.injection({"prompt": asked, "session_id": "new"}, SCOPE)
+        assert ("8421" in text) == is_shown
 
 
 async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the_next(opens):
@@ -298,31 +249,23 @@ async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the
 async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(opens):
     encoder = Gated("backlog")
     core = await opens(lambda: encoder)
-    sections = (
-        f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}"
-        for number in range(40)
-    )
-    await document(core, "\n\n".join(sections))
+    lines = [f"This is line {number} of the backlog, and it is long enough. " * 15 for number in range(40)]
+    await document(core, "\n\n".join(f"# Part {number}\n\n{line}" for number, line in enumerate(lines)))
     await asyncio.to_thread(encoder.reached.wait, 30)
-    await turn(
-        core, "a", user=" ".join(f"We settled on zebra {number} for the icon." for number in range(90))
-    )
+    await turn(core, "a", user=" ".join(f"We settled on zebra {n} for the icon." for n in range(90)))
     await core.writer.settle()
     async with asyncio.timeout(30):
         while core.indexer._worker._jobs.empty():  # until the turn's passages have joined the queue
             core.indexer.wake()
             await asyncio.sleep(0.01)
-        encoder.gate.set()
-        while not core.indexer.idle:
-            await asyncio.sleep(0.01)
+    encoder.gate.set()
+    await until(lambda: is_idle(core))
     zebras = [place for place, text in enumerate(encoder.said) if "zebra" in text]
-    assert len(zebras) > 3 and zebras[0] <= 2 and zebras == list(range(zebras[0], zebras[0] + len(zebras))), (
-        "the backlog came first, or in between"
-    )
+    assert len(zebras) > 3 and zebras[0] <= 2 and zebras[-1] - zebras[0] == len(zebras) - 1
 
 
 async def test_a_burst_of_short_turns_gets_its_vectors_at_once(opens, monkeypatch):
-    """Found by the demo: a session with vectors for only half of it gives wrong answers."""
+    """A session with vectors for only half of it gives wrong answers."""
     encoder = Gated("backlog")
     core = await opens(lambda: encoder)
     given: list[int] = []
@@ -340,25 +283,8 @@ async def test_a_burst_of_short_turns_gets_its_vectors_at_once(opens, monkeypatc
         await turn(core, "a", user=f"We settled on zebra {number} for the icon.")
     await core.writer.settle()
     encoder.gate.set()
-    async with asyncio.timeout(30):
-        while not core.indexer.idle or await core.store.passages.without_vectors(1):
-            await asyncio.sleep(0.01)
+    await embedded(core)
     assert 12 in given  # the whole burst at once, each turn with its summary
-
-
-async def test_the_end_of_a_long_record_is_embedded_too(opens):
-    core = await opens()
-    said = " ".join(
-        f"Line {number} of the long answer says something about pelicans."
-        for number in range(NEW_OF_ONE * 30)
-    )
-    long = await turn(core, "a", user="Tell me all of it.", assistant=said)
-    await core.writer.settle()
-    core.indexer.wake()
-    async with asyncio.timeout(30):
-        while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
-            await asyncio.sleep(0.01)
-    assert await core.store.passages.count() > 2 * NEW_OF_ONE
 
 
 async def test_passages_deferred_during_a_pass_get_another_pass(opens, monkeypatch):
@@ -452,15 +378,19 @@ async def test_a_search_reports_missing_vectors_once_they_matter(opens):
     assert (await search(core, "zebra")).degraded is None
 
 
-async def test_every_passage_of_a_burst_gets_its_vector(opens):
+async def test_every_passage_of_a_burst_and_of_a_long_record_gets_its_vector(opens):
     core = await opens()
+    lines = (f"Line {number} of the long answer is about pelicans." for number in range(NEW_OF_ONE * 30))
+    await turn(core, "long", user="Tell me all of it.", assistant=" ".join(lines))
     for number in range(3 * NEW_OF_ONE):
         await turn(core, "a", user=f"We settled on zebra {number} for the icon. " * 30)
         if number % NEW_OF_ONE == 0:
             await core.store.flush()  # so that some are committed before they are embedded
     await core.writer.settle()
     core.indexer.wake()
-    async with asyncio.timeout(30):
-        while not core.indexer.idle:
-            await asyncio.sleep(0.01)
+    await until(lambda: is_idle(core))
     assert not await core.store.passages.without_vectors(1)
+
+
+async def is_idle(core: Core) -> bool:
+    return core.indexer.idle

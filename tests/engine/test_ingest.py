@@ -32,14 +32,9 @@ async def stored(core: Core) -> dict[str, Document]:
     return {row.path or "": row for row in await core.store.select(Document, "forgotten_at IS NULL")}
 
 
-async def silent(done: int, total: int, what: str) -> None:
-    pass
-
-
 async def ingest(core: Core, *paths: Path, again: bool = False) -> Ingested:
-    return await core.ingest.run(
-        [str(path) for path in paths], scope=said.SCOPE, source="test", report=silent, again=again
-    )
+    options = {"scope": said.SCOPE, "source": "test", "report": said.silent, "again": again}
+    return await core.ingest.run([str(path) for path in paths], **options)  # type: ignore[arg-type]
 
 
 async def found(core: Core, query: str, **args: object) -> list[str]:
@@ -53,7 +48,7 @@ def names(folder: Path) -> list[str]:
 
 async def test_documents_of_an_unreadable_folder_are_retained(
     core: Core, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     await ingest(core, tree)
     scan = os.scandir
 
@@ -73,7 +68,7 @@ async def test_documents_of_an_unreadable_folder_are_retained(
 
 async def test_a_file_that_cannot_be_read_now_keeps_its_stored_text(
     core: Core, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     await ingest(core, tree)
     path = tree / "docs" / "ports.md"
     path.write_text("The API listens on port 9000 now.\n")
@@ -98,29 +93,21 @@ def tree(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_gives_its_files_except_hidden_tool_and_binary_files(tree: Path) -> None:
-    for name in (".env", "logo.png", "node_modules/a.js", ".git/config", "own/pyvenv.cfg", "own/lib.py"):
-        (tree / name).parent.mkdir(exist_ok=True)
-        (tree / name).write_text("x")
-    assert names(tree) == ["docs/ports.md", "server.py"]
-
-
-def test_hidden_folders_are_reported_and_included_on_request(tree: Path) -> None:
-    for name in (".github/flow.md", ".env", ".git/config", ".venv/lib.py", "docs/.notes/old.md"):
+def test_hidden_files_are_reported_and_read_on_request_and_those_of_tools_and_binary_ones_never(tree: Path):
+    own = ["logo.png", "node_modules/a.js", ".git/config", ".venv/lib.py", "own/pyvenv.cfg", "own/lib.py"]
+    for name in (*own, ".github/flow.md", ".env", "docs/.notes/old.md"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("x")
+    assert names(tree) == ["docs/ports.md", "server.py"]
     passed_over = files_at(str(tree)).passed_over
     assert [os.path.relpath(each, tree) for each in passed_over] == [".github", "docs/.notes"]
     wanted = files_at(str(tree), hidden=True)
-    assert [
-        os.path.relpath(seen.path, tree) for seen in wanted.files
-    ] == ".env .github/flow.md docs/.notes/old.md docs/ports.md server.py".split()
+    files = " ".join(os.path.relpath(seen.path, tree) for seen in wanted.files)
+    assert files == ".env .github/flow.md docs/.notes/old.md docs/ports.md server.py"
     assert wanted.passed_over == []
 
 
-async def test_a_hidden_folder_indexed_by_name_stays_when_its_parent_is_indexed(
-    core: Core, tree: Path
-) -> None:
+async def test_a_hidden_folder_indexed_by_name_stays_when_its_parent_is_indexed(core: Core, tree: Path):
     (tree / ".github").mkdir()
     (tree / ".github" / "flow.md").write_text("The pipeline runs at night.")
     await ingest(core, tree / ".github")
@@ -131,18 +118,7 @@ async def test_a_hidden_folder_indexed_by_name_stays_when_its_parent_is_indexed(
     assert (await ingest(core, tree)).removed == 1
 
 
-def test_gitignore_files_and_their_exceptions_apply_in_every_folder_and_its_parents(tree: Path) -> None:
-    (tree / ".git").mkdir()
-    (tree / ".gitignore").write_text("*.log\nbuild/\n/docs/secret.md\n[\n")
-    (tree / "docs" / ".gitignore").write_text("!kept.log\n")
-    for name in ("a.log", "docs/kept.log", "docs/b.log", "build/x.py", "docs/secret.md", "secret.md"):
-        (tree / name).parent.mkdir(exist_ok=True)
-        (tree / name).write_text("x")
-    assert names(tree) == ["docs/kept.log", "docs/ports.md", "secret.md", "server.py"]
-    assert names(tree / "docs") == ["kept.log", "ports.md"]
-
-
-async def test_a_file_that_vanishes_during_indexing_becomes_no_document(core: Core, tmp_path: Path) -> None:
+async def test_a_file_that_vanishes_during_indexing_becomes_no_document(core: Core, tmp_path: Path):
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text(f"The note {name}.")
 
@@ -154,24 +130,37 @@ async def test_a_file_that_vanishes_during_indexing_becomes_no_document(core: Co
     assert [*await stored(core)] == [str(tmp_path / "a.md")]
 
 
-def test_the_whole_disk_is_refused() -> None:
+def test_the_whole_disk_is_refused():
     with pytest.raises(InputError, match="'/' is the whole disk"):
         files_at("/")
 
 
-def test_a_folder_given_by_name_is_read_despite_a_gitignore_above_it(tree: Path) -> None:
-    (tree / ".git").mkdir()
-    (tree / ".gitignore").write_text("docs/\n*.log\n")
-    (tree / "docs" / "a.log").write_text("x")
-    assert names(tree) == ["server.py"] and names(tree / "docs") == ["ports.md"]
-
-
-def test_files_in_git_info_exclude_are_skipped_unless_a_gitignore_includes_them(tree: Path) -> None:
+@pytest.mark.parametrize(
+    ("rules", "of_tree", "of_docs"),
+    [
+        ({".gitignore": "docs/\n*.log\n"}, "server.py", "ports.md"),
+        (
+            {".gitignore": "*.log\n[\n", "docs/.gitignore": "!a.log\n"},
+            "docs/a.log docs/ports.md server.py",
+            None,
+        ),
+        (
+            {".git/info/exclude": "*.py\r\n*.log\n", ".gitignore": "\ufeff!a.log\n"},
+            "docs/a.log docs/ports.md",
+            None,
+        ),
+    ],
+    ids=["a folder given by name is read", "an exception in a folder", "git's own list"],
+)
+def test_gitignore_files_and_their_exceptions_apply(
+    tree: Path, rules: dict[str, str], of_tree: str, of_docs: str | None
+):
     (tree / ".git" / "info").mkdir(parents=True)
-    (tree / ".git" / "info" / "exclude").write_text("*.py\r\n*.txt\n")
-    (tree / "docs" / "a.txt").write_text("x")
-    (tree / ".gitignore").write_text("\ufeff!a.txt\n")
-    assert names(tree) == ["docs/a.txt", "docs/ports.md"]
+    (tree / "docs" / "a.log").write_text("x")
+    for name, text in rules.items():
+        (tree / name).write_text(text)
+    assert names(tree) == of_tree.split()
+    assert of_docs is None or names(tree / "docs") == of_docs.split()
 
 
 @pytest.fixture
@@ -188,7 +177,7 @@ def deep_tree(tree: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
-async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, deep_tree: Path) -> None:
+async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, deep_tree: Path):
     tree = deep_tree
     (tree / ".gitignore").write_text("*a*a*a*a*a*a*a*a*a*a*a*a*b\n" + "**/a/" * 6 + "**/b\n")
     (tree / f"{'a' * 200}.md").write_text("The lighthouse is in Kiel.")
@@ -198,7 +187,7 @@ async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, de
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
-def test_a_pattern_over_nested_folders_gives_files_or_an_error(deep_tree: Path) -> None:
+def test_a_pattern_over_nested_folders_gives_files_or_an_error(deep_tree: Path):
     place = Place({}, str(deep_tree), str(deep_tree), 0)
     try:
         assert os.path.realpath(deep_tree / "docs" / "ports.md") in absolute(place, ["**/*.md"])
@@ -206,25 +195,20 @@ def test_a_pattern_over_nested_folders_gives_files_or_an_error(deep_tree: Path) 
         assert "too deep for a pattern" in str(error)
 
 
-def test_a_gitignore_that_is_too_long_reports_how_much_is_ignored(tree: Path) -> None:
+def test_a_gitignore_that_is_too_long_reports_how_much_is_ignored(tree: Path):
     (tree / ".gitignore").write_text("*.log\n" + f"{'x' * 999}\n" * 200)
     (tree / "a.log").write_text("x")
     seen = files_at(str(tree))
     assert len(seen.files) == 2 and "the first 100,000 bytes" in seen.not_read[0].reason
 
 
-def test_a_file_given_by_name_is_read_despite_a_gitignore(tree: Path) -> None:
-    (tree / ".env").write_text("PORT=8421")
-    assert [seen.named for seen in files_at(str(tree / ".env")).files] == [True]
-
-
-async def test_a_folder_becomes_searchable_and_a_second_run_changes_nothing(core: Core, tree: Path) -> None:
+async def test_a_folder_becomes_searchable_and_a_second_run_changes_nothing(core: Core, tree: Path):
     assert await ingest(core, tree) == Ingested(added=2, changed=0, renamed=0, removed=0, unchanged=0)
     assert (await found(core, "which port does the API listen on"))[0] == "ports.md"
     assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=2)
 
 
-async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: Core, tree: Path) -> None:
+async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: Core, tree: Path):
     await ingest(core, tree)
     before = await stored(core)
     os.utime(tree / "server.py", ns=(1, 1))
@@ -236,7 +220,7 @@ async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: C
     assert "9000" in after[str(tree / "docs" / "ports.md")].content
 
 
-async def test_a_forgotten_document_stays_out_until_its_file_is_named(core: Core, tree: Path) -> None:
+async def test_a_forgotten_document_stays_out_until_its_file_is_named(core: Core, tree: Path):
     await ingest(core, tree)
     path = tree / "docs" / "ports.md"
     await said.forget(core, (await stored(core))[str(path)].id)
@@ -249,7 +233,7 @@ async def test_a_forgotten_document_stays_out_until_its_file_is_named(core: Core
     assert ((done := await ingest(core, tree)).unchanged, done.forgotten) == (2, 0)
 
 
-async def test_a_purge_says_which_files_the_next_ingest_would_read_again(core: Core, tree: Path) -> None:
+async def test_a_purge_says_which_files_the_next_ingest_would_read_again(core: Core, tree: Path):
     await ingest(core, tree)
     documents = {os.path.basename(path): row.id for path, row in (await stored(core)).items()}
     os.unlink(tree / "server.py")
@@ -259,7 +243,7 @@ async def test_a_purge_says_which_files_the_next_ingest_would_read_again(core: C
     assert (await ingest(core, tree)).added == 1
 
 
-async def test_a_scrubjay_home_inside_a_folder_is_not_indexed(tree: Path) -> None:
+async def test_a_scrubjay_home_inside_a_folder_is_not_indexed(tree: Path):
     before = names(tree)
     home = open_home(str(tree / "jay"))
     Path(home.config).write_text("min_length = 3\n")
@@ -269,9 +253,7 @@ async def test_a_scrubjay_home_inside_a_folder_is_not_indexed(tree: Path) -> Non
             files_at(path)
 
 
-async def test_a_deleted_file_disappears_from_searches_and_returns_when_recreated(
-    core: Core, tree: Path
-) -> None:
+async def test_a_deleted_file_disappears_from_searches_and_returns_when_recreated(core: Core, tree: Path):
     await ingest(core, tree)
     text = (tree / "server.py").read_text()
     (tree / "server.py").unlink()
@@ -282,7 +264,7 @@ async def test_a_deleted_file_disappears_from_searches_and_returns_when_recreate
     assert (await found(core, "open_socket"))[0] == "server.py"
 
 
-async def test_a_file_ignored_later_is_removed_unless_it_was_added_by_name(core: Core, tree: Path) -> None:
+async def test_a_file_ignored_later_is_removed_unless_it_was_added_by_name(core: Core, tree: Path):
     (tree / ".git").mkdir()
     await ingest(core, tree / "server.py")
     await ingest(core, tree)
@@ -291,7 +273,7 @@ async def test_a_file_ignored_later_is_removed_unless_it_was_added_by_name(core:
     assert await found(core, "port") == ["server.py"]
 
 
-async def test_a_renamed_file_keeps_its_id_and_its_old_path_is_free_again(core: Core, tree: Path) -> None:
+async def test_a_renamed_file_keeps_its_id_and_its_old_path_is_free_again(core: Core, tree: Path):
     await ingest(core, tree)
     old = (await stored(core))[str(tree / "server.py")]
     (tree / "server.py").rename(tree / "socket_server.py")
@@ -303,7 +285,7 @@ async def test_a_renamed_file_keeps_its_id_and_its_old_path_is_free_again(core: 
     assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=3)
 
 
-async def test_an_unreadable_file_is_listed_with_its_reason_and_stops_nothing(core: Core, tree: Path) -> None:
+async def test_an_unreadable_file_is_listed_with_its_reason_and_stops_nothing(core: Core, tree: Path):
     (tree / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     done = await ingest(core, tree)
     assert done.added == 2 and [os.path.basename(each.path) for each in done.failed] == ["broken.pdf"]
@@ -312,7 +294,7 @@ async def test_an_unreadable_file_is_listed_with_its_reason_and_stops_nothing(co
     assert (await ingest(core, tree)).unchanged == 3
 
 
-async def test_a_missing_path_is_an_error_but_a_deleted_folder_is_not(core: Core, tree: Path) -> None:
+async def test_a_missing_path_is_an_error_but_a_deleted_folder_is_not(core: Core, tree: Path):
     with pytest.raises(InputError, match="There is nothing at"):
         await ingest(core, tree / "missing")
     await ingest(core, tree)
@@ -321,7 +303,7 @@ async def test_a_missing_path_is_an_error_but_a_deleted_folder_is_not(core: Core
     assert (await ingest(core, tree / "docs")).removed == 1
 
 
-async def test_an_interrupted_ingest_is_finished_by_the_next_one(core: Core, tree: Path) -> None:
+async def test_an_interrupted_ingest_is_finished_by_the_next_one(core: Core, tree: Path):
     for number in range(5):
         (tree / f"note{number}.md").write_text(f"Note {number} about harbours.\n")
     reached = asyncio.Event()
@@ -341,18 +323,9 @@ async def test_an_interrupted_ingest_is_finished_by_the_next_one(core: Core, tre
     assert (done.added, done.unchanged) == (4, 3)
 
 
-async def test_a_document_is_done_once_it_has_its_vectors(core: Core, tree: Path) -> None:
-    await ingest(core, tree)
-    await said.embedded(core)
-    assert {each.status for each in await core.ingest.list_documents(said.SCOPE, 10)} == {"done"}
-
-
 @pytest.mark.long
-async def test_editing_one_line_of_a_large_file_embeds_at_most_three_chunks(core: Core, tree: Path) -> None:
-    lines = [
-        f"Paragraph {number} tells of harbour {number * 7919 % 1000} and of ship {number}.\n\n"
-        for number in range(2_000)
-    ]
+async def test_editing_one_line_of_a_large_file_embeds_at_most_three_chunks(core: Core, tree: Path):
+    lines = [f"Paragraph {n} tells of harbour {n * 7919 % 1000} and of ship {n}.\n\n" for n in range(2_000)]
     (tree / "large.md").write_text("# Harbours\n\n" + "".join(lines))
     await ingest(core, tree)
     await said.embedded(core)
@@ -366,7 +339,7 @@ async def test_editing_one_line_of_a_large_file_embeds_at_most_three_chunks(core
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names of files are text there")
-async def test_an_undecodable_name_is_escaped_and_its_file_stays_known(core: Core, tree: Path) -> None:
+async def test_an_undecodable_name_is_escaped_and_its_file_stays_known(core: Core, tree: Path):
     folder = os.fsencode(tree / "docs")
     (tree / "docs" / "ports.md").unlink()
     os.mkdir(os.path.join(folder, b"caf\xe9"))
@@ -382,6 +355,4 @@ async def test_an_undecodable_name_is_escaped_and_its_file_stays_known(core: Cor
     assert (again.added, again.removed, again.unchanged) == (0, 0, 3)
     os.remove(os.path.join(folder, b"men\xfc.md"))
     assert (await ingest(core, tree)).removed == 1
-    assert (
-        said.texts(await said.search(core, "written afterwards"))[0] == "What is written afterwards is found."
-    )
+    assert said.texts(await said.search(core, "written afterwards"))[0].endswith("afterwards is found.")

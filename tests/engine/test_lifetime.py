@@ -1,6 +1,4 @@
-"""The lifetime of an engine: idleness, current work, signals, failures, and what it leaves behind. Real
-files and real sockets.
-"""
+"""The lifetime of an engine, with real files and sockets: idleness, work, signals, failures, leftovers."""
 
 from __future__ import annotations
 
@@ -127,21 +125,6 @@ async def test_an_idle_engine_ends_and_a_busy_one_does_not(home):
             await asyncio.wait_for(looked.wait(), PATIENCE)
         assert not engine.ended.done()
         work[0] = False
-        assert await asyncio.wait_for(engine.ended, PATIENCE) == "idle"
-
-
-async def test_a_client_keeps_the_engine_alive(home):
-    ticks = asyncio.Semaphore(0)
-
-    def busy() -> bool:
-        ticks.release()
-        return False
-
-    async with served(home, idle_seconds=0.1, busy=busy) as engine:
-        client = await engine.client()
-        await client.ask(1)
-        await client.answer()
-        client.writer.close()
         assert await asyncio.wait_for(engine.ended, PATIENCE) == "idle"
 
 

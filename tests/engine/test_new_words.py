@@ -33,11 +33,11 @@ def shipped() -> Iterator[None]:
 
 async def renewed(core: Core) -> None:
     """Wait until the index uses the current words."""
+    await until(lambda: _notes(core, IN_USE.version))
 
-    async def is_so() -> bool:
-        return not core.reindex.is_running and await core.store.notes.read(WORDS) == IN_USE.version
 
-    await until(is_so)
+async def _notes(core: Core, version: str) -> bool:
+    return not core.reindex.is_running and await core.store.notes.read(WORDS) == version
 
 
 async def found_by(core: Core, words: str) -> list[str]:
@@ -97,22 +97,6 @@ async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, ope
     assert core.store.note.generation == 2 and core.store.building is None
 
 
-async def test_an_interrupted_rebuild_resumes(home: Home, opens, monkeypatch):
-    await leave_older(home, opens, monkeypatch)
-    encoder = Gated("backlog", "(", parallel=True)
-    core = await opens(lambda: encoder)
-    assert await asyncio.to_thread(encoder.reached.wait, 30)
-    closing = asyncio.create_task(opens.end())
-    await asyncio.sleep(0.1)
-    encoder.gate.set()
-    await closing
-    assert await core.store.notes.read(WORDS) == f"begun with {IN_USE.version}"
-    core = await opens()
-    assert core.store.building is not None
-    await renewed(core)
-    assert core.store.note.generation == 2 and await found_by(core, "manager") == [PNPM]
-
-
 async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(home: Home, opens, monkeypatch):
     await leave_older(home, opens, monkeypatch)
     encoder = Gated("backlog", "(", parallel=True)
@@ -158,7 +142,7 @@ async def test_words_defined_in_a_home_are_found_and_a_damaged_file_changes_noth
     Path(home.words).write_text("# ours\nFrobnik package manager\n")
     core = await opens()
     await fact(core, "They want Frobnik too.")
-    await until(lambda: _reads(core, "unknown"))
+    await until(lambda: _notes(core, "unknown"))
     assert f"{home.words} is not used, line 2 = 'Frobnik package manager'" in caplog.text
     assert core.store.note.generation == 2 and not core.reindex.is_running
     assert await found_by(core, "manager") == ["We use Frobnik for that."]
@@ -168,10 +152,6 @@ async def test_words_defined_in_a_home_are_found_and_a_damaged_file_changes_noth
     core = await opens()
     await renewed(core)
     assert core.store.note.generation == 3 and len(await found_by(core, "manager")) == 2
-
-
-async def _reads(core: Core, words: str) -> bool:
-    return await core.store.notes.read(WORDS) == words
 
 
 async def test_without_its_model_an_index_is_unchanged(home: Home, opens, monkeypatch):
@@ -197,28 +177,12 @@ async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, 
     core = await opens()
     await renewed(core)
     await opens.end()
-    await leave_note(home, None)
+    Path(FileNotes(home.data).path(WORDS)).unlink()
     core = await opens()
     await core.store.set_complete(False, core.store.restarts)  # as one that lacks a column
     core = await opens()
     await renewed(core)
     assert core.store.note.complete and await found_by(core, "manager") == [PNPM]
-
-
-async def leave_note(home: Home, words: str | None) -> None:
-    path = Path(FileNotes(home.data).path(WORDS))
-    path.unlink(missing_ok=True) if words is None else path.write_text(words)
-
-
-async def test_an_older_dictionary_is_recognised_by_its_name(home: Home, opens):
-    core = await opens()
-    await fact(core, PNPM)
-    await embedded(core)
-    await opens.end()
-    await leave_note(home, "0123456789abcdef")
-    core = await opens()
-    await renewed(core)
-    assert core.store.note.generation == 2
 
 
 @pytest.mark.long

@@ -35,8 +35,11 @@ from scrubjay.models.records import Turn
 from scrubjay.models.requests import parse
 from scrubjay.transcripts.turn import HOST_WORDS
 
+pytestmark = pytest.mark.long
+
 # A title or summary that the host wrote belongs to the session: it is at the turn that was then the last.
 OF_SESSION = {name for name, _ in HOST_WORDS.values()}
+PROJECTS = ("sparrow", "swallow", "secret")
 STEPS = st.lists(st.sampled_from([*TURNS, *OTHERS]), min_size=1, max_size=9)
 
 
@@ -55,9 +58,8 @@ class User:
 
     async def opens(self) -> None:
         write_capture(self.home, self.settings, self.now)
-        self.core = await open_core(
-            self.home, self.settings, lambda: self.now, lambda *_, **__: HashingEncoder()
-        )
+        model = lambda *_, **__: HashingEncoder()  # noqa: E731
+        self.core = await open_core(self.home, self.settings, lambda: self.now, model)
 
     async def settles(self) -> None:
         """Wait until the spool is empty and every transcript was read."""
@@ -122,21 +124,14 @@ class User:
 
     async def turns(self) -> list[tuple[Any, ...]]:
         rows = await self.core.store.select(Turn, "true")
-        rows.sort(key=lambda turn: (turn.started_at, turn.turn))
-        names = {self.scope(name): name for name in ("sparrow", "swallow", "secret")}
-        metadata = [
-            {key: value for key, value in turn.metadata.items() if key not in OF_SESSION} for turn in rows
-        ]
-        return [
-            (
-                names.get(turn.scope, turn.scope),
-                turn.user or "",
-                turn.assistant or "",
-                turn.tools,
-                json.dumps(own, sort_keys=True, default=str),
-            )
-            for turn, own in zip(rows, metadata, strict=True)
-        ]
+        names = {self.scope(name): name for name in PROJECTS}
+        told = []
+        for turn in sorted(rows, key=lambda turn: (turn.started_at, turn.turn)):
+            own = {key: value for key, value in turn.metadata.items() if key not in OF_SESSION}
+            metadata = json.dumps(own, sort_keys=True, default=str)
+            scope = names.get(turn.scope, turn.scope)
+            told.append((scope, turn.user or "", turn.assistant or "", turn.tools, metadata))
+        return told
 
     def scope(self, name: str) -> str:
         return scope_of(self.home, str(Path(self.env["HOME"], name)), user_home=self.env["HOME"]) or ""
@@ -148,7 +143,7 @@ async def played(steps: list[str], has_ids: bool) -> dict[str, list[tuple[Any, .
         for way in ("live", "imported", "both"):
             root = Path(folder, way)
             made = Made(root / "user", has_ids)
-            for name in ("sparrow", "swallow", "secret"):
+            for name in PROJECTS:
                 Path(made.root, name, ".git").mkdir(parents=True)
                 Path(made.root, name, ".git", "HEAD").write_text("ref: refs/heads/main\n")
             user = User(root / "scrubjay", made)
@@ -185,17 +180,13 @@ def soon(monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.completion.DELAYS", (0.0, 0.01))
 
 
-@pytest.mark.long
-def test_every_kind_of_turn_is_the_same_by_any_route():
-    check([each for kind in TURNS for each in (kind, "plain")], has_ids=True)
+@pytest.mark.parametrize(("steps", "other", "has_ids"), [(TURNS, "plain", True), (OTHERS, "split", False)])
+def test_every_kind_of_turn_and_event_gives_the_same_turns_by_any_route(
+    steps: list[str], other: str, has_ids: bool
+):
+    check([each for step in steps for each in (step, other)], has_ids)
 
 
-@pytest.mark.long
-def test_turns_are_the_same_by_any_route_whatever_happens_between_them():
-    check([each for step in OTHERS for each in (step, "split")], has_ids=False)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("part", range(5))
 def test_any_session_is_the_same_by_any_route(part: int):
     @seed(part)

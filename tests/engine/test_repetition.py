@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from said import SCOPE, embedded, fact, search, stored
 
-from scrubjay.engine.background import consolidation
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.models.envelopes import Envelope
@@ -23,26 +21,20 @@ pytestmark = pytest.mark.long
 RULE = "Run `make lint` before every commit."
 
 
-@pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
+def envelope(at: datetime, **args) -> Envelope:
+    made = {"id": uuid4().hex, "kind": "memory", "scope": SCOPE, "source": "test"}
+    return Envelope(**made, at=at, args={"content": RULE, **args})
 
 
-async def again(core: Core, at: datetime, content: str = RULE, **args) -> Memory:
-    made = Envelope(
-        id=uuid4().hex, kind="memory", at=at, scope=SCOPE, source="test", args={"content": content, **args}
-    )
-    added = await core.writer.write(made)
+async def again(core: Core, at: datetime, **args) -> Memory:
+    added = await core.writer.write(envelope(at, **args))
     return (await core.store.get(Memory, [added.id]))[added.id]
 
 
 async def settled(core: Core) -> dict[str, Memory]:
     """The facts on disk by their words, once all have been compared with each other."""
-    async with asyncio.timeout(20):
-        while core.consolidation.waiting or core.writer.pending or core.store.staged(Memory):
-            await asyncio.sleep(0.01)
-    await core.writer.settle()
-    return {row.content: row for row in await core.store.select(Memory, "true")}
+    await core.consolidation.process_all()
+    return {row.content: row for row in await stored(core, Memory)}
 
 
 async def test_a_fact_repeated_on_another_day_or_in_another_session_gains_importance(core: Core, now):
@@ -59,14 +51,7 @@ async def test_a_fact_repeated_on_another_day_or_in_another_session_gains_import
 
 async def test_repetition_is_replayed_to_the_same_importance(core: Core, now):
     await again(core, now)
-    made = Envelope(
-        id=uuid4().hex,
-        kind="memory",
-        at=now + timedelta(days=1),
-        scope=SCOPE,
-        source="mcp",
-        args={"content": RULE},
-    )
+    made = envelope(now + timedelta(days=1))
     for _ in range(3):
         spool.write(core.home, made.model_dump(mode="json"))
         await core.writer.drain()
@@ -79,17 +64,17 @@ def test_importance_rises_per_occasion_up_to_its_bound_and_never_falls(
     given_importance: float, sessions: list[str]
 ):
     at = datetime.fromisoformat("2026-03-05T12:00:00Z")
-    known = Memory(
-        id="mem_1", root_id="mem_1", scope=SCOPE, partition_id="mem_semantic", source="test", content=RULE, content_hash="",
-        created_at=at, updated_at=at, last_accessed_at=at, importance_score=given_importance,
-    )  # fmt: skip
-    before = known
+    fields = {"scope": SCOPE, "partition_id": "mem_semantic", "source": "test", "content": RULE}
+    fields |= dict.fromkeys(("id", "root_id", "content_hash"), "mem_1") | {
+        "importance_score": given_importance
+    }
+    fields |= dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), at)
+    known = before = Memory(**fields)
     for session in sessions:
         known = count_repetition(known, session, at)
     bound = max(MOST, before.importance_score)
-    assert known.importance_score == pytest.approx(
-        min(bound, before.importance_score + 0.5 * len(set(sessions))), abs=1e-9
-    )
+    expected = min(bound, before.importance_score + 0.5 * len(set(sessions)))
+    assert known.importance_score == pytest.approx(expected, abs=1e-9)
     assert len(known.occasions) <= 16
 
 
@@ -109,26 +94,21 @@ async def test_a_fact_repeated_in_other_words_is_linked_and_each_shows_the_other
 
 
 async def test_facts_that_differ_in_a_number_a_negation_or_a_name_are_two_facts(core: Core):
-    for content in (
-        "The API listens on port 8080.",
-        "The API listens on port 8081.",
-        "We use tabs here.",
-        "We do not use tabs here.",
-    ):
+    ports = ("The API listens on port 8080.", "The API listens on port 8081.")
+    for content in (*ports, "We use tabs here.", "We do not use tabs here."):
         await fact(core, content)
         await embedded(core)
     assert all(row.alike == () for row in (await settled(core)).values())
 
 
-async def test_facts_that_differ_in_spaces_case_or_final_punctuation_are_one(core: Core) -> None:
-    first = await fact(core, "The atlas listens on port 5433.")
-    for same in ("the atlas  listens on port 5433", "The Atlas listens on port 5433 !"):
-        again = await fact(core, same)
-        assert (again.id, again.action) == (first.id, "known"), same
-    assert (await fact(core, "The atlas listens on port 5433?")).id != first.id
-
-
-async def test_facts_that_spell_an_accent_in_other_bytes_are_one(core: Core) -> None:
+@pytest.mark.parametrize(
+    "same",
+    ["th\u00e9o  RUNS\nthe caf\u00e9", "Th\u00e9o runs the caf\u00e9 !", "The\u0301o runs the cafe\u0301"],
+    ids=["spaces and case", "final punctuation", "other bytes of an accent"],
+)
+async def test_facts_that_differ_only_in_spelling_are_one_in_their_scope(core: Core, same: str):
     first = await fact(core, "Th\u00e9o runs the caf\u00e9.")
-    again = await fact(core, "The\u0301o runs the cafe\u0301")
+    again = await fact(core, same)
     assert (again.id, again.action) == (first.id, "known")
+    assert (await fact(core, "Th\u00e9o runs the caf\u00e9?")).id != first.id
+    assert (await fact(core, same, scope="user")).action == "stored"

@@ -19,13 +19,6 @@ async def only(core: Core) -> Turn:
     return row
 
 
-async def test_a_turn_recorded_twice_is_stored_once(core: Core):
-    first = await turn(core, "a", prompt_id="p1", user="hi", assistant="hello")
-    second = await turn(core, "a", prompt_id="p1", user="hi", assistant="hello")
-    assert (first.stored, second.stored, second.updated, first.id == second.id) == (True, False, False, True)
-    await only(core)
-
-
 async def test_one_side_that_is_private_does_not_lose_the_other(core: Core):
     await turn(core, "a", user="<private>my salary</private>", assistant="The gate is closed.")
     row = await only(core)
@@ -34,50 +27,38 @@ async def test_one_side_that_is_private_does_not_lose_the_other(core: Core):
         await turn(core, "a", user=" <private>my salary</private> ")
 
 
-async def test_turns_without_a_number_take_the_next_one(core: Core):
+async def test_a_turn_without_a_number_or_with_a_taken_one_gets_the_next(core: Core):
     numbers = [(await turn(core, "a", user=f"question {n}")).turn for n in range(3)]
     assert numbers == [0, 1, 2]
+    assert (await turn(core, "a", turn=0, prompt_id="p2", user="other")).turn == 3
     assert (await turn(core, "b", user="another session")).turn == 0
 
 
-async def test_an_unnamed_turn_is_recognised_when_it_repeats_the_last_one(core: Core):
+async def test_a_turn_is_recognised_when_it_repeats_the_last_one_with_or_without_a_name(core: Core):
+    named = {"prompt_id": "p1", "user": "hi", "assistant": "hello"}
+    assert [(await turn(core, "c", **named)).stored for _ in range(2)] == [True, False]
     first = await turn(core, "a", user="hi", assistant="hello")
     # its client was cut off before it heard the answer
     again = await turn(core, "a", user="hi", assistant="hello")
     assert (again.id, again.stored, again.updated) == (first.id, False, False)
     await core.writer.settle()
     assert not (await turn(core, "a", user="hi", assistant="hello")).stored
-    for other in (
-        {"user": "hi"},
-        {"user": "hi", "assistant": "hello"},
-        {"text": "hi", "role": "Dana"},
-        {"text": "hi", "role": "Kim"},
-    ):
+    dana, kim = {"text": "hi", "role": "Dana"}, {"text": "hi", "role": "Kim"}
+    later = kim | {"ts": "2026-04-01"}
+    for other in ({"user": "hi"}, {"user": "hi", "assistant": "hello"}, dana, kim, later):
         assert (await turn(core, "a", **other)).stored
-    assert (
-        await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")
-    ).stored  # said again at another time
-    assert not (await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")).stored
+    assert not (await turn(core, "a", **later)).stored
     await forget(core, (await turn(core, "b", user="hi")).id)
     assert (await turn(core, "b", user="hi")).stored
 
 
-async def test_the_same_number_is_the_same_turn(core: Core):
-    first = await turn(core, "a", turn=4, user="hi")
-    second = await turn(core, "a", turn=4, assistant="hello")
+@pytest.mark.parametrize("key", [{"turn": 4}, {"prompt_id": "p1"}])
+async def test_the_same_number_is_the_same_turn(core: Core, key: dict):
+    first = await turn(core, "a", **key, user="hi")
+    second = await turn(core, "a", turn=first.turn, assistant="hello")
     assert first.id == second.id and second.updated and not second.stored
     row = await only(core)
     assert (row.user, row.assistant) == ("hi", "hello")
-
-
-async def test_a_number_identifies_a_turn_recorded_by_its_prompt(core: Core):
-    first = await turn(core, "a", prompt_id="p1", user="hi")
-    assert (await turn(core, "a", turn=0, assistant="hello")).id == first.id
-
-
-async def test_a_taken_number_gives_the_next_free_one(core: Core):
-    await turn(core, "a", turn=0, user="hi")
-    assert (await turn(core, "a", turn=0, prompt_id="p2", user="other")).turn == 1
 
 
 async def test_later_answers_complete_a_turn_and_earlier_parts_of_it_change_nothing(core: Core):
@@ -86,19 +67,25 @@ async def test_later_answers_complete_a_turn_and_earlier_parts_of_it_change_noth
     assert again.updated
     assert not (await turn(core, "a", prompt_id="p", assistant="done")).updated
     assert (await turn(core, "a", prompt_id="p", assistant="And one more thing.")).updated
+    assert (await turn(core, "a", prompt_id="p", user="do it\n\nand test it")).updated  # a queued prompt
     assert (await only(core)).assistant == "I looked first.\n\ndone\n\nAnd one more thing."
 
 
-async def test_another_user_text_under_the_same_key_is_refused_and_nothing_changes(core: Core):
-    await turn(core, "a", prompt_id="p", user="one thing")
-    with pytest.raises(InputError, match="already has another user text"):
-        await turn(core, "a", prompt_id="p", user="quite another")
-    assert (await only(core)).user == "one thing"
-
-
-async def test_queued_prompts_complete_the_prompt_they_contain(core: Core):
-    await turn(core, "a", prompt_id="p", user="first thing")
-    assert (await turn(core, "a", prompt_id="p", user="first thing\n\nand second")).updated
+@pytest.mark.parametrize(
+    ("first", "other", "why"),
+    [
+        ({"prompt_id": "p", "user": "one thing"}, {"user": "quite another"}, "already has another user text"),
+        ({"turn": 0, "role": "Ann", "text": "hi"}, {"role": "Bob"}, "'Ann'"),
+    ],
+)
+async def test_other_words_or_another_speaker_under_the_same_key_are_refused(
+    core: Core, first: dict, other: dict, why: str
+):
+    await turn(core, "a", **first)
+    before = await only(core)
+    with pytest.raises(InputError, match=why):
+        await turn(core, "a", **first | other)
+    assert await only(core) == before
 
 
 async def test_a_speaker_named_user_or_assistant_fills_that_side(core: Core):
@@ -114,12 +101,6 @@ async def test_a_named_speaker_is_searched_and_shown_with_the_text(core: Core):
     await embedded(core)
     hits = await search(core, "What did Caroline adopt?", top_k=1)
     assert (texts(hits), hits.results[0].role) == (["I adopted a tortoise."], "Caroline")
-
-
-async def test_another_speaker_under_the_same_number_is_refused(core: Core):
-    await turn(core, "a", turn=0, role="Ann", text="hi")
-    with pytest.raises(InputError, match="'Ann'"):
-        await turn(core, "a", turn=0, role="Bob", text="hi")
 
 
 async def test_a_turn_recorded_late_keeps_its_start_and_position(core: Core):
@@ -144,21 +125,13 @@ async def test_a_summary_is_made_and_searched_and_follows_the_completed_turn(cor
 
 
 async def test_a_short_turn_has_no_summary_and_is_found_by_the_words_of_both_sides(core: Core):
-    await turn(
-        core,
-        "a",
-        user="Which database do we take?",
-        assistant="PostgreSQL.",
-        files=["db.sql"],
-        tools=["Edit"],
-    )
+    said = {"user": "Which database do we take?", "assistant": "PostgreSQL."}
+    await turn(core, "a", **said, files=["db.sql"], tools=["Edit"])
     row = await only(core)
     assert row.summary is None
     (together,) = await core.store.passages.select("role = 'summary'")
     assert "database" in together.text and "PostgreSQL" in together.text and "db.sql" in together.text
-    assert texts(await search(core, "database PostgreSQL")) == [
-        "user: Which database do we take?\n\nassistant: PostgreSQL."
-    ]
+    assert len(texts(await search(core, "database PostgreSQL"))) == 1
 
 
 async def test_under_summary_only_a_short_turn_is_found_by_its_gist_alone(core: Core):
@@ -177,18 +150,11 @@ async def test_under_summary_only_a_short_turn_is_found_by_its_gist_alone(core: 
 
 
 async def test_recently_recorded_turns_have_descriptive_titles(core: Core, now):
-    said = [
-        ("Could you please rename tick() to advance()?", "Done."),
-        ("yes", "I renamed it in 14 files."),
-        ("ok", ""),
-    ]
-    for n, (user, assistant) in enumerate(said):
-        await turn(core, "a", user=user, assistant=assistant or None, ts=now + timedelta(seconds=n))
-    assert [hit.title for hit in await core.lists.latest(5, SCOPE)] == [
-        None,
-        "I renamed it in 14 files",
-        "Rename tick() to advance()?",
-    ]
+    said = {"Could you please rename tick() to advance()?": "Done.", "yes": "I renamed it in 14 files."}
+    for n, (user, assistant) in enumerate({**said, "ok": None}.items()):
+        await turn(core, "a", user=user, assistant=assistant, ts=now + timedelta(seconds=n))
+    titles = [hit.title for hit in await core.lists.latest(5, SCOPE)]
+    assert titles == [None, "I renamed it in 14 files", "Rename tick() to advance()?"]
 
 
 async def test_a_given_summary_is_kept(core: Core):
@@ -213,9 +179,7 @@ async def test_an_answer_does_not_repeat_a_secret_that_only_its_prompt_names(cor
 
 async def test_secrets_are_replaced_before_anything_is_written(core: Core):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    done = await turn(
-        core, "a", user=f"use {secret} for now", metadata={"note": f"key {secret}"}, files=["x.py"]
-    )
+    done = await turn(core, "a", user=f"use {secret} for now", metadata={"note": f"key {secret}"})
     assert done.redacted == 2
     row = await only(core)
     assert secret not in row.model_dump_json()

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from said import embedded, search, turn
+from said import embedded, search, turn, until
 
 from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.engine.core import Core
@@ -16,10 +16,15 @@ from scrubjay.home.paths import Home
 pytestmark = pytest.mark.long
 
 
-async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
-    for n in range(25):
+async def zebras(core: Core, count: int) -> None:
+    """Record turns, each with a commit of its own."""
+    for n in range(count):
         await turn(core, f"s{n}", user=f"zebra number {n}")
         await core.writer.settle()
+
+
+async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
+    await zebras(core, 25)
     upkeep = Upkeep(core.store)
     await upkeep.tidy(Bounds(fragments=2, unindexed=500))  # the engine's own may have existed before
     assert (await core.store.tables.turns.stats())["fragment_stats"]["num_fragments"] <= 2
@@ -42,9 +47,7 @@ async def test_upkeep_survives_the_end_of_a_reindex_while_it_looks_for_work(core
 @pytest.mark.long
 async def test_superseded_versions_are_deleted_when_the_engine_is_idle(core: Core, home: Home, monkeypatch):
     """Found by a bulk load: 3 GB of older versions stayed until the next compaction, if there was one."""
-    for n in range(8):
-        await turn(core, f"s{n}", user=f"zebra number {n}")
-        await core.writer.settle()
+    await zebras(core, 8)
     await embedded(core)
     *older, _ = _versions(home)
     assert older
@@ -65,9 +68,7 @@ async def test_superseded_versions_stay_until_their_replacement_is_on_disk(
 ):
     """A power cut after a clean-up without a preceding sync would lose the newest version and the one before."""
     monkeypatch.setattr("scrubjay.engine.background.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
-    for n in range(4):
-        await turn(core, f"s{n}", user=f"zebra number {n}")
-        await core.writer.settle()
+    await zebras(core, 4)
     await embedded(core)
     *older, _ = _versions(home)
     there: list[int] = []
@@ -83,35 +84,29 @@ async def test_superseded_versions_stay_until_their_replacement_is_on_disk(
 
 
 def _versions(home: Home) -> list[int]:
-    """Oldest first, read from the disk: listing them through LanceDB fails if one of them is deleted
-    meanwhile.
-    """
+    """Oldest first, from the disk: LanceDB's list of them fails if one is deleted meanwhile."""
     names = Path(home.data, "turns.lance", "_versions").glob("*.manifest")
     return sorted(2**64 - 1 - int(name.stem) for name in names)
 
 
 @pytest.mark.long
 async def test_new_vectors_trigger_folding_of_the_word_index(core: Core):
-    """Found by the benchmark: vectors rewrite rows, which were not folded until the next turn was
-    recorded.
-    """
+    """Vectors rewrite rows, which were not folded until the next turn was recorded."""
     for n in range(60):
         await turn(core, f"s{n}", user=f"zebra number {n}")
     await core.writer.settle()
-    async with asyncio.timeout(20):
-        while (
-            await core.store.passages.count("space_id IS NULL")
-            or (await core.store.tables.passages.index_stats("search_text_idx")).num_unindexed_rows
-        ):
-            await asyncio.sleep(0.05)
+
+    async def is_folded() -> bool:
+        index = await core.store.tables.passages.index_stats("search_text_idx")
+        return not (await core.store.passages.count("space_id IS NULL") or index.num_unindexed_rows)
+
+    await until(is_folded)
 
 
 async def test_the_connection_is_renewed_after_many_compactions(core: Core, monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.upkeep.REOPEN_AFTER", 1)
     upkeep, before = Upkeep(core.store), core.store.tables
-    for n in range(3):
-        await turn(core, f"s{n}", user=f"zebra number {n}")
-        await core.writer.settle()
+    await zebras(core, 3)
     await upkeep.tidy(Bounds(fragments=1, unindexed=500))
     assert core.store.tables is not before
     await turn(core, "s9", user="zebra after")
