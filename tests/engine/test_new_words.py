@@ -11,6 +11,7 @@ from hashing_encoder import Gated, HashingEncoder
 from said import SCOPE, embedded, fact, facts, search, texts, turn, until
 
 from scrubjay.engine.core import Core
+from scrubjay.engine.verbs import reindex
 from scrubjay.engine.verbs.reindex import WORDS, Reindex
 from scrubjay.errors import EncoderError, InputError
 from scrubjay.home.paths import Home
@@ -48,12 +49,12 @@ async def found_by(core: Core, words: str) -> list[str]:
     return [rows[each].text for each in best]
 
 
-async def leave_older(home: Home, opens, monkeypatch: pytest.MonkeyPatch, *, more: int = 0) -> None:
+async def leave_older(home: Home, opens, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turn a home into one of a Scrubjay without developers' words."""
     with monkeypatch.context() as older:
         older.setattr(passages, "gloss", lambda text: "")
         core = await opens()
-        await facts(core, [PNPM, HERON, *(f"Jay number {number} is blue." for number in range(more))])
+        await facts(core, [PNPM, HERON])
         await turn(core, "s", user="And what lints it?", assistant="Ruff does.")
         await embedded(core)
         assert await found_by(core, "manager") == []
@@ -69,6 +70,7 @@ async def test_an_empty_store_only_notes_its_words(core: Core):
 
 
 async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, opens, monkeypatch):
+    monkeypatch.setattr(reindex, "PAGE", 1)
     await leave_older(home, opens, monkeypatch)
     encoder = Gated("backlog", "(", parallel=True)
     core = await opens(lambda: encoder)
@@ -183,18 +185,6 @@ async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, 
     core = await opens()
     await renewed(core)
     assert core.store.note.complete and await found_by(core, "manager") == [PNPM]
-
-
-@pytest.mark.long
-async def test_a_long_index_is_rebuilt_page_by_page(home: Home, opens, monkeypatch):
-    await leave_older(home, opens, monkeypatch, more=700)
-    encoder = Gated("backlog", "(", parallel=True)
-    encoder.gate.set()
-    core = await opens(lambda: encoder)
-    await renewed(core)
-    assert await core.store.passages.count("space_id IS NULL") == 0 and len(encoder.said) < 20
-    assert await core.store.passages.count() == 705
-    assert texts(await search(core, "Jay number 699"))[0] == "Jay number 699 is blue."
 
 
 @pytest.mark.long
