@@ -1,7 +1,5 @@
 """Fixtures of tests about a repository, which the module names `repo`, and of tests that restart an engine."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Access counts: the hits of a recall are counted in the background, and nothing else is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Anchors of records in a home: written in the background, used by searches and `why`, purged with them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from pathlib import Path
 

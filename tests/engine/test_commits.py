@@ -1,7 +1,5 @@
 """Commits as documents: which are indexed, how searches answer with them, and what shaped a file."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from pathlib import Path
 

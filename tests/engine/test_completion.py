@@ -1,7 +1,5 @@
 """Turns completed and reconciled from a transcript, with a real file and a real store."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import timedelta

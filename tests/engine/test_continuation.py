@@ -1,7 +1,5 @@
 """Sending a text again: the whole text, a later part of it, or the same part twice by mistake."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Sessions with and without an opening are compared by their turns."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from scrubjay.engine.verbs.effect import ENOUGH, compare

@@ -1,7 +1,5 @@
 """The engine's process: its own setup before anything heavy is imported."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Export and import: any record survives, any other line is refused, and a second home gets everything once."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

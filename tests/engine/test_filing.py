@@ -1,7 +1,5 @@
 """Filing documents by name: which one a name refers to, several at once, and a replay of the write-ahead log."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from datetime import datetime

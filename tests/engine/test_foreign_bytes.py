@@ -4,8 +4,6 @@ Each parser gets valid bytes that were cut, flipped, repeated and stuffed, and J
 only its documented exceptions. `--hypothesis-profile=explore` looks for new examples.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

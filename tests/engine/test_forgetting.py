@@ -1,7 +1,5 @@
 """Forgetting by id, by exact words, and by a query after a dry run; restoring; purging from every file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The engine's answer to a hello: which clients it accepts, which make it give way, and what each is told."""
 
-from __future__ import annotations
-
 from scrubjay.engine.process.greeting import Identity, greet
 from scrubjay.wire.hello import Hello
 

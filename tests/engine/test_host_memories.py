@@ -1,7 +1,5 @@
 """Facts from hosts' memories: one for equal words, versions for changes, hidden and restored with their files."""
 
-from __future__ import annotations
-
 import sys
 from datetime import datetime
 from pathlib import Path

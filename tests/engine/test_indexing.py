@@ -1,7 +1,5 @@
 """Vectors in the background: the space of a store, a changed or missing model, reindexing."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import threading

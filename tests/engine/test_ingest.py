@@ -1,7 +1,5 @@
 """Folders into documents: what is read, what is skipped, and that only changes are processed again."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os

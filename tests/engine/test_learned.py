@@ -2,8 +2,6 @@
 forgetting and restoring.
 """
 
-from __future__ import annotations
-
 import pytest
 from said import fact, search
 

@@ -1,7 +1,5 @@
 """The lifetime of an engine, with real files and sockets: idleness, work, signals, failures, leftovers."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Lineage: the parents and children of a fact with their distance, the documents it cites, and their cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

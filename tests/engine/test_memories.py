@@ -1,7 +1,5 @@
 """Facts and documents: stored, known, similar, replaced, forgotten."""
 
-from __future__ import annotations
-
 import pytest
 from said import fact, forget
 

@@ -1,7 +1,5 @@
 """An index made with another dictionary of developers' words is rebuilt while the old one answers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Each session is made of steps that hypothesis chooses. Hooks run in this process
 the engine, its store and the files are real.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

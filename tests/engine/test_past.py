@@ -1,7 +1,5 @@
 """Imports of past sessions: once, whatever was captured live, forgotten, or imported before."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

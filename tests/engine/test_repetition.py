@@ -1,7 +1,5 @@
 """Repeated facts: in the same words they gain importance, in other words they are linked; nothing is merged."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from uuid import uuid4
 

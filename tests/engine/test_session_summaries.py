@@ -1,7 +1,5 @@
 """Summaries of sessions: one for each, made in the background, and found where turns are left out."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How a turn is identified, completed and refused."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Upkeep: compaction, folding of the word index, a new connection, and the removal of superseded versions."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Versions: which facts replace, extend or derive from which, at any time, and as a model in plain Python."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import datetime, timedelta
 from pathlib import Path

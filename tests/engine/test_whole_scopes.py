@@ -1,7 +1,5 @@
 """Operations on a whole scope: counting its records, moving it, deleting it permanently."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The write path: acknowledged means durable, replay means once, and broken envelopes are moved away."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json
