@@ -16,8 +16,6 @@ GERMAN = "Die Größe der Datei wird überprüft, und das kostet 5 €."
 RUSSIAN = "Сервер не отвечает на запросы, проверьте журнал ошибок и перезапустите службу."
 UKRAINIAN = "Сервер бази даних перезапускається вночі. Її журнали зберігаються сто днів."
 JAPANESE = "サーバーが応答しません。ログを確認してから再起動してください。"
-TRADITIONAL = "資料庫伺服器每晚重新啟動。日誌保存九十天, 然後刪除。"
-KOREAN = "데이터베이스 서버는 매일 밤 다시 시작합니다. 로그는 구십 일 동안 보관됩니다."
 CHINESE = "服务器没有响应。请检查日志。然后重新启动服务。"
 
 
@@ -72,7 +70,6 @@ def test_common_encodings_are_guessed(text: str, encoding: str, times: int) -> N
         ("Le café est fermé à Noël, ça va être drôle.", "mac-roman"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250"),
         ("Сервер не отвечает на запросы.", "cp866"),
-        ("担当は田中です。", "iso2022_jp"),
         ("It\u2019s a \u201cnaïve\u201d price \u2013 5 €", "cp1252"),
     ],
 )
@@ -135,24 +132,6 @@ def test_marked_text_that_is_cut_or_has_one_bad_character_is_read(encoding: str)
     data = (GERMAN * 9).encode(encoding)
     assert decode(data[:-1])[0].startswith(GERMAN * 8)
     assert decode(data + "\ud800 owl".encode(encoding[:6] + "-le", "surrogatepass"))[0].endswith("\ufffd owl")
-
-
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
-        (JAPANESE, "cp932"),
-        (JAPANESE, "euc_jp"),
-        (CHINESE, "gb18030"),
-        (TRADITIONAL, "big5"),
-        (KOREAN, "cp949"),
-    ],
-)
-def test_a_bad_byte_or_a_cut_letter_spoils_only_its_line(text: str, encoding: str) -> None:
-    data = f"{text}\n".encode(encoding) * 20
-    middle = len(data) // 2
-    for damaged in (data[:middle] + b"\xff" + data[middle:], data[1:], data[:-3]):
-        lines = decode(damaged)[0].split("\n")
-        assert sum(line == text for line in lines) >= 18
 
 
 def test_greek_is_read_although_its_encodings_differ_in_a_letter() -> None:

@@ -3,20 +3,17 @@
 import io
 import re
 import zipfile
-from collections.abc import Mapping, Set
 
 from lxml import etree
 
-from scrubjay.reading.formulas import subscript
 from scrubjay.reading.number_formats import BUILT_IN, written_number
 from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 
-_WORKBOOK, _STYLES, _TEXTS = "xl/workbook.xml", "xl/styles.xml", "xl/sharedStrings.xml"
+_WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
 _ADDRESSES = ("http://", "https://", "mailto:")
 _POSITION = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 _FORMULA_OR_ERROR = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")
 _LARGEST = 64 * 1024 * 1024  # bytes of a sheet
-_BELOW_ALL = 10_000_000  # more rows than a sheet has
 _MOST = 200_000  # cells of a sheet that are displayed differently
 
 Position = tuple[int, int]  # row and column, from 0
@@ -25,21 +22,17 @@ Position = tuple[int, int]  # row and column, from 0
 class Cells:
     """The cells of a workbook that are displayed differently from their value."""
 
-    def __init__(self, data: bytes, moved: Set[str]) -> None:
-        """Read a workbook; the cells of the parts `moved` are not where their comments say."""
-        self._moved = moved
+    def __init__(self, data: bytes) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data))
         self._formats: dict[str, str] = {}  # style -> format that adds something to a number
         self._sheets: dict[str, str] = {}  # sheet name -> part
-        self._marked: dict[str, str] = {}  # number of a shared text -> the text with marked scripts
         if _WORKBOOK in self._archive.namelist():
             self._formats = self._formats_by_style()
-            self._marked = self._texts_with_scripts()
             related = related_parts(self._archive, _WORKBOOK)
             for sheet in parse_part(self._archive, _WORKBOOK).iterfind("{*}sheets/{*}sheet"):
                 self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
 
-    def of(self, sheet: str) -> Mapping[Position, str]:
+    def displayed(self, sheet: str) -> dict[Position, str]:
         """Return the displayed text of each cell of a sheet whose value is displayed differently."""
         part = self._sheets.get(sheet, "")
         if part not in self._archive.namelist():
@@ -47,12 +40,11 @@ class Cells:
         texts: dict[Position, str] = {}
         with self._archive.open(part) as member:
             data = member.read(_LARGEST)
-        if not (self._formats or self._marked) and _FORMULA_OR_ERROR.search(data) is None:
+        if not self._formats and _FORMULA_OR_ERROR.search(data) is None:
             return texts
-        special_types = ("e", "s") if self._marked else ("e",)
         for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_formula = len(cell) > 0 and cell[0].tag.endswith("}f")
-            is_special = cell.get("t") in special_types or cell.get("s") in self._formats
+            is_special = cell.get("t") == "e" or cell.get("s") in self._formats
             if (has_formula or is_special) and (text := self._displayed_text(cell)):
                 texts[_position(cell.get("r"))] = text
             cell.clear()
@@ -60,7 +52,7 @@ class Cells:
                 break
         return texts
 
-    def comments(self, sheet: str) -> Mapping[Position, str]:
+    def comments(self, sheet: str) -> dict[Position, str]:
         """Return the comments of a sheet by position; a thread replaces its note for old programs."""
         notes: dict[Position, str] = {}
         threads: dict[Position, str] = {}
@@ -73,17 +65,14 @@ class Cells:
                 for comment in parse_part(self._archive, part).iterfind("{*}threadedComment"):
                     position, text = _position(comment.get("ref")), comment.findtext("{*}text") or ""
                     threads[position] = " ".join([threads.get(position, ""), *text.split()]).strip()
-        comments = {**notes, **threads}
-        if self._sheets.get(sheet) in self._moved:
-            return {(row + _BELOW_ALL, column): text for (row, column), text in comments.items()}
-        return comments
+        return notes | threads
 
-    def links(self, sheet: str) -> Mapping[Position, str]:
+    def links(self, sheet: str) -> dict[Position, str]:
         """Return the web addresses that cells of a sheet lead to, by position."""
         part = self._sheets.get(sheet, "")
         related = related_parts(self._archive, part)
         addresses = {key: each.part for key, each in related.items() if each.part.startswith(_ADDRESSES)}
-        if not addresses or part in self._moved:
+        if not addresses:
             return {}
         links = parse_part(self._archive, part).iterfind("{*}hyperlinks/{*}hyperlink")
         return {
@@ -107,28 +96,11 @@ class Cells:
         formula: str | None = cell.findtext("{*}f")
         if cell.get("t") == "e":
             return value
-        if cell.get("t") == "s":
-            return self._marked.get(value or "")
         if formula and not value:
             return f"={formula}"
         number_format = self._formats.get(cell.get("s", ""))
         is_number = value and number_format and cell.get("t", "n") == "n"
         return written_number(value or "", number_format or "") if is_number else None
-
-    def _texts_with_scripts(self) -> dict[str, str]:
-        if _TEXTS not in self._archive.namelist() or b"vertAlign" not in self._archive.read(_TEXTS):
-            return {}
-        texts: dict[str, str] = {}
-        for number, text in enumerate(parse_part(self._archive, _TEXTS).iterfind("{*}si")):
-            marks = text.findall("{*}r/{*}rPr/{*}vertAlign")
-            for mark in marks:
-                part = mark.getparent().getparent().find("{*}t")
-                if part is not None and (part.text or "").strip() and mark.get("val") != "baseline":
-                    is_raised = mark.get("val") == "superscript"
-                    part.text = f"^{part.text}" if is_raised else subscript(part.text)
-            if marks:
-                texts[str(number)] = "".join(part.text or "" for part in text.iterfind("{*}r/{*}t"))
-        return texts
 
     def _formats_by_style(self) -> dict[str, str]:
         if _STYLES not in self._archive.namelist():

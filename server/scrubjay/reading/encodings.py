@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 
 from scrubjay.reading.result import Conversion, Unreadable
@@ -34,7 +34,6 @@ _WIDER = {
 _C1 = re.compile("[\x80-\x9f]")  # controls that no text has; larger encodings have letters here
 _SAMPLE = 1_000_000  # bytes that are checked for binary data
 _GUESSED_FROM = 100_000  # bytes of the longest sample for a guess
-_MANY_LINES = 9
 # Encodings that files have in practice. With all hundred encodings as candidates, the guess for a short Latin
 # text is one for Urdu or of a mainframe.
 _LIKELY = (
@@ -42,8 +41,6 @@ _LIKELY = (
     "iso8859-7 mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 "
     "big5hkscs cp949"
 ).split()
-_SEVERAL_BYTES = ("cp932", "euc_jis_2004", "gb18030", "big5hkscs", "cp949")  # encodings with pairs of bytes
-_MOST_REPAIRED = 0.02  # share of the bytes beyond ASCII that are left out
 _FAVOURED = {"cp1252": 1.4}  # factors of the likelihood; cp1252 is the commonest encoding
 _SURE = 1.06  # how many times likelier the best guess must be than the next guess with another text
 # A text with at most `_FEW` bytes beyond ASCII, as in a name or two, counts as cp1252 if that is at least
@@ -128,9 +125,6 @@ def _decode(data: bytes) -> tuple[str, str | None]:
                 return _decode_damaged(data, encoding), name
     if b"\x00" in data[:_SAMPLE] and (utf16 := _decode_unmarked_utf16(data)):
         return utf16
-    if b"\x1b$" in data:  # ISO 2022, which would be letters if it were read as ASCII
-        with suppress(UnicodeDecodeError):
-            return data.decode("iso2022_jp_2"), "iso2022_jp_2"
     has_nul = b"\x00" in data[:_SAMPLE]
     if not has_nul and _is_utf8(data):
         return data.decode("utf-8"), "utf-8"
@@ -204,13 +198,6 @@ def _decode_as_declared(data: bytes) -> tuple[str, str] | None:
     return decode_as(data, declared[1].decode("ascii"))
 
 
-def meant_encoding(declared: str) -> str:
-    """Return the encoding that writers mean by this name."""
-    with suppress(LookupError):
-        return _WIDER.get(codecs.lookup(declared).name, declared)
-    return declared
-
-
 def decode_as(data: bytes, declared: str) -> tuple[str, str] | None:
     """Decode bytes in a declared encoding, or in a larger one that is meant; return None if that fails."""
     try:
@@ -230,12 +217,10 @@ def decode_as(data: bytes, declared: str) -> tuple[str, str] | None:
 def _guess(data: bytes) -> str | None:
     """Guess the encoding by sequences of letters; return None if two readings are about equally likely."""
     lines = [line for line in data[:_SAMPLE].split(b"\n") if not line.isascii()]
-    if len(lines) > _MANY_LINES:  # the first and the last may be cut within a letter
-        lines = lines[1:-1]
     sample = b"\n".join(lines)[:_GUESSED_FROM]
     if _TYPOGRAPHIC.fullmatch(sample.decode("cp1252", "replace")):
         return "cp1252"
-    readings = sorted((*_readings(sample, _LIKELY), *_repaired_readings(sample)), reverse=True)
+    readings = sorted(_readings(sample), reverse=True)
     if not readings:
         return None
     best, encoding, text = readings[0]
@@ -248,20 +233,11 @@ def _guess(data: bytes) -> str | None:
     return encoding if best >= _SURE * next_best else None
 
 
-def _repaired_readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
-    """Yield readings without a few bad bytes: a single one rules out an encoding with pairs of bytes."""
-    for encoding in _SEVERAL_BYTES:
-        repaired = sample.decode(encoding, "ignore").encode(encoding, "ignore")
-        if 0 < len(sample) - len(repaired) <= len(sample.translate(None, _ASCII)) * _MOST_REPAIRED:
-            readings = _readings(repaired, [encoding, "cp1252"])  # which chardet falls back to
-            yield from (reading for reading in readings if reading[1] != "cp1252")
-
-
-def _readings(sample: bytes, encodings: Sequence[str]) -> Iterator[tuple[float, str, str]]:
+def _readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
     """Yield possible readings of the sample: likelihood, encoding and text."""
     from chardet import detect_all
 
-    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=encodings):
+    for candidate in detect_all(sample, ignore_threshold=True, include_encodings=_LIKELY):
         encoding = codecs.lookup(candidate["encoding"] or "ascii").name
         text = sample.decode(encoding, "ignore")
         likelihood = candidate["confidence"] * _FAVOURED.get(encoding, 1.0)

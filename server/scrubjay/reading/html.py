@@ -17,8 +17,6 @@ _OTHER_BLOCKS = (
     "address aside center details dialog dir fieldset figure footer form header hgroup legend main marquee "
     "menu nav noframes optgroup option search summary"
 ).split()
-_NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span stands for
-_NAME_OF_ROLE |= dict.fromkeys("row cell gridcell columnheader rowheader paragraph".split(), "div")
 # Classes of what generators of pages add to the text: numbers of lines, and links at headings.
 _ADDED = (
     "linenos linenodiv lineno lnt ln linenr rouge-gutter line-numbers-rows line-numbers-wrapper "
@@ -26,12 +24,8 @@ _ADDED = (
 ).split()
 # Lines of code that may be outside a <pre>: in a <div> by Doxygen, in a <table> by GitHub and highlight.js.
 _LINES_WITHOUT_PRE = "div.fragment > div.line, td.blob-code, td.hljs-ln-code"
-# Tasks of Confluence and Notion, whose ticks are pictures, and the classes of ticked ones.
-_TASKS, _TICKED = ".inline-task-list > li, .checkbox-on, .checkbox-off", {"checked", "checkbox-on"}
 _CODE_LINES = ["div", "p", "li", "tr", "pre"]  # elements that hold a line of source code in a <pre>
 _CODE_BLOCKS = [*_CODE_LINES, "ol", "ul", "table", "tbody", "td"]
-_PAGE_MARKS = ("srcdoc", "shadowrootmode", "shadowroot")  # attributes of frames and templates with a page
-_DEEPEST = 5  # levels of pages within pages
 _NOT_CONTENT = "noscript svg iframe object nav".split()
 _NAVIGATION = "[role=navigation], [role=search]"
 _BLOCKS = ["h1", "h2", "h3", "p", "table"]  # a form with one of these is more than a search
@@ -44,25 +38,7 @@ _OPENERS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
 _OPENED_NAMES = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
 _ACCORDION = re.compile(r"accordion|collaps|faq", re.IGNORECASE)
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-_COOKIES = re.compile(
-    r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
-    r"|onetrust|cookiebot",
-    re.IGNORECASE,
-)
-_LONGEST_BANNER = 3_000  # characters; a longer element is a page about cookies
 _TEXT_INPUTS = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
-_FORMULAS = {  # how to write MathML, by element and number of its parts
-    ("msup", 2): "{}^{}",
-    ("mover", 2): "{}^{}",
-    ("msub", 2): "{}_{}",
-    ("munder", 2): "{}_{}",
-    ("msubsup", 3): "{}_{}^{}",
-    ("munderover", 3): "{}_{}^{}",
-    ("mfrac", 2): "{}/{}",
-    ("mroot", 2): "root{1}({0})",
-}
-_BETWEEN = {"mtable": "; ", "mtr": ", "}  # separates the rows and the cells of a matrix
-_BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # parts of a formula that need no brackets
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
 _SUM = re.compile(r"\w\s?[-+\u2212*/]\s?\w")  # an exponent that needs brackets: 2^(n+1)
 _SIGN = re.compile(r"\A(\s*)(#{1,6}\s)")  # at the beginning of a paragraph, it would make a heading
@@ -115,13 +91,10 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     metadata = {name: next(filter(None, map(metas.get, keys)), None) for name, keys in _METAS.items()}
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     _complete_body(soup)
-    _insert_pages_within(soup)
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _write_formulas(soup)
-    _write_readings(soup)
     _write_drawings(soup)
-    _apply_roles(soup)
     for tag in [*soup(_INVISIBLE), *soup(class_=_ADDED)]:
         tag.decompose()
     if not whole:
@@ -149,18 +122,6 @@ def _complete_body(soup: BeautifulSoup) -> None:
         soup.body.insert(0, tag.extract())  # type: ignore[union-attr]
 
 
-def _insert_pages_within(soup: BeautifulSoup, depth: int = 0) -> None:
-    """Put the pages of frames and the shadow parts of elements in their places, as in saved pages."""
-    for tag in soup(["iframe", "template"]) if depth < _DEEPEST else ():
-        if not any(map(tag.has_attr, _PAGE_MARKS)):
-            continue
-        page = BeautifulSoup(str(tag.get("srcdoc") or tag.decode_contents()), "lxml")
-        _insert_pages_within(page, depth + 1)
-        if (body := page.body) is not None:
-            body.name = "div"
-            tag.replace_with(body.extract())
-
-
 def _write_formulas(soup: BeautifulSoup) -> None:
     """Replace formulas by their TeX source, which pages have next to the drawing."""
     for script in soup.find_all("script", type=re.compile("^math/tex")):
@@ -169,21 +130,14 @@ def _write_formulas(soup: BeautifulSoup) -> None:
         drawing.decompose()
     for formula in soup.find_all("math"):
         source = formula.find("annotation", encoding="application/x-tex")
-        formula.replace_with(source.get_text().strip() if source else _formula(formula))
-
-
-def _formula(element: Tag) -> str:
-    """Write MathML on one line, as `formulas` does for office documents."""
-    parts = [
-        _formula(child) if isinstance(child, Tag) else "".join(str(child).split())
-        for child in element.children
-    ]
-    parts = list(filter(None, parts))
-    if element.name == "msqrt":
-        return f"√({''.join(parts)})"
-    if form := _FORMULAS.get((element.name, len(parts))):
-        return form.format(*(part if _BARE.fullmatch(part) else f"({part})" for part in parts))
-    return _BETWEEN.get(element.name, "").join(parts)
+        if source is not None:
+            formula.replace_with(source.get_text().strip())
+    for raised in soup.select("msup > :last-child"):
+        raised.name = "sup"
+    for lowered in soup.select("msub > :last-child"):
+        lowered.name = "sub"
+    for denominator in soup.select("mfrac > :last-child"):
+        denominator.insert_before("/")
 
 
 def _write_drawings(soup: BeautifulSoup) -> None:
@@ -194,24 +148,6 @@ def _write_drawings(soup: BeautifulSoup) -> None:
             paragraph = soup.new_tag("p")
             paragraph.string = words
             drawing.replace_with(paragraph)
-
-
-def _apply_roles(soup: BeautifulSoup) -> None:
-    """Rename each div and span to the element that its role names."""
-    for tag in soup(["div", "span"], role=True):
-        heading = f"h{tag.get('aria-level') or 2}"
-        if tag["role"] == "heading":
-            tag.name = heading if heading in _HEADINGS else "h6"
-        else:
-            tag.name = _NAME_OF_ROLE.get(str(tag["role"]), tag.name)
-
-
-def _write_readings(soup: BeautifulSoup) -> None:
-    """Move the readings above characters (ruby) into brackets after the characters."""
-    for bracket in soup("rp"):
-        bracket.decompose()
-    for reading in soup("rt"):
-        reading.replace_with(f"({reading.get_text(strip=True)})")
 
 
 def _remove_surroundings(soup: BeautifulSoup) -> None:
@@ -226,9 +162,6 @@ def _remove_surroundings(soup: BeautifulSoup) -> None:
 
 def _write_fields(soup: BeautifulSoup) -> None:
     """Replace fields by their values."""
-    for task in soup.select(_TASKS):
-        task.name = "li" if task.name == "li" else "span"
-        task.insert(0, "[x] " if _TICKED.intersection(task.get("class") or ()) else "[ ] ")
     for field in soup.find_all("input"):
         field.replace_with(f" {_visible_value(field)} ")
     for choice in soup.find_all("select"):
@@ -263,16 +196,10 @@ def _is_surrounding(tag: Tag) -> bool:
         return tag.find_parent(["main", "article", "section", "blockquote"]) is None
     if tag.name == "aside" and _is_mostly_links(tag):
         return True
-    if tag.has_attr("hidden") or (_UNSEEN_STYLE.search(str(tag.get("style") or "")) and not tag.get("id")):
-        return not _can_open(tag)  # what has an id may be shown by a script
-    return tag.name in ("div", "section", "aside", "dialog") and _is_cookie_banner(tag)
-
-
-def _is_cookie_banner(tag: Tag) -> bool:
-    if not _COOKIES.search(_names(tag)):
-        return False
-    is_short = len(tag.get_text(strip=True)) <= _LONGEST_BANNER
-    return is_short and tag.find(["main", "article", "h1"]) is None
+    has_unseen_style = _UNSEEN_STYLE.search(str(tag.get("style") or "")) is not None
+    # A script may show an element that has an id.
+    is_hidden = tag.has_attr("hidden") or (has_unseen_style and not tag.get("id"))
+    return is_hidden and not _can_open(tag)
 
 
 def _names(tag: Tag) -> str:

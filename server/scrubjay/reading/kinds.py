@@ -32,7 +32,7 @@ _LANGUAGE_OF_INTERPRETER, _MARKUP_OF = _inverted("interpreters"), _inverted("mar
 _REFUSAL_OF = _inverted("refused")
 _INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
-ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
+ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "odt", "ods", "odp", "epub", "msg"})  # never text
 _OR_TEXT = frozenset({"doc", "msg"})  # plain texts and messages of robots have these suffixes too
 # The line above each message of a mailbox.
 MESSAGE = re.compile(rb"(?:\A|(?<=\n))From [^\r\n]{0,200}\d\d:\d\d[^\r\n]{0,100}\r?\n(?=[\w-]{1,80}: )")

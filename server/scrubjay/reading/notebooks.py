@@ -1,4 +1,4 @@
-"""Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: prose unchanged, code and outputs in fences."""
+"""Converts Jupyter notebooks (nbformat 4) to Markdown: prose unchanged, code and outputs in fences."""
 
 import json
 import re
@@ -23,12 +23,10 @@ def convert_notebook(text: str) -> Conversion:
     """
     try:
         book = json.loads(text)
-        sheets = [book] if "cells" in book else book["worksheets"]
         about = book.get("metadata", {})
         kernel = about.get("kernelspec", {}).get("language")
         language = str(about.get("language_info", {}).get("name") or kernel or "python")
-        cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        blocks = [block for cell in cells for block in _blocks_of(cell, language)]
+        blocks = [block for cell in book["cells"] for block in _blocks_of(cell, language)]
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
         return Conversion("\n\n".join(blocks), title=about.get("title"), metadata=tidy_values(author=authors))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -46,14 +44,9 @@ def _blocks_of(cell: Any, language: str) -> list[str]:
 
 
 def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
-    source = _text(cell.get("source", cell.get("input", ""))).strip("\n")
-    if cell["cell_type"] != "code":
-        level = f"{'#' * int(cell['level'])} " if cell["cell_type"] == "heading" else ""
-        if source.strip():
-            yield level + source
-        return
+    source, is_code = _text(cell.get("source")).strip("\n"), cell["cell_type"] == "code"
     if source.strip():
-        yield fence(source, language)
+        yield fence(source, language) if is_code else source
     for output in cell.get("outputs") or ():
         if isinstance(output, dict) and (text := _output(output)):
             yield text

@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -21,8 +21,7 @@ from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
 
-    from scrubjay.reading.cells import Cells
-    from scrubjay.reading.old_cells import OldCells
+    from scrubjay.reading.cells import Cells, Position
 
 # Bytes of all unpacked members; a file of 50 MB has fewer, because it is mostly pictures, hardly compressed.
 LARGEST = 256 * 1024 * 1024
@@ -50,7 +49,6 @@ _OLD = (  # stream of the older container -> type
     ("Workbook", "xlsx"),
     ("Book", "xlsx"),
     ("WordDocument", "doc"),
-    ("PowerPoint Document", "ppt"),
     ("__properties_version1.0", "msg"),
 )
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
@@ -134,17 +132,12 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
 
     from scrubjay.reading.cells import Cells
-    from scrubjay.reading.old_cells import OldCells
-    from scrubjay.reading.sparse import without_gaps
 
     try:
-        dense, moved = without_gaps(data) if data.startswith(ZIP) else (data, set())
-        book = CalamineWorkbook.from_filelike(io.BytesIO(dense))
-        cells = Cells(dense, moved) if data.startswith(ZIP) else None
-        old_cells = OldCells(data) if data.startswith(OLE) else None
-        texts = ("\n".join(_sheet(book, name, cells, old_cells)) for name in book.sheet_names)
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        cells = Cells(data) if data.startswith(ZIP) else None
+        texts = ("\n".join(_sheet(book, name, cells)) for name in book.sheet_names)
         sheets = [budget.take(text) for text in texts if text]
-        sheets += old_cells.notes() if old_cells else []
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
     except (CalamineError, ZipError):
@@ -153,22 +146,18 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 
 
-def _sheet(
-    book: CalamineWorkbook, name: str, cells: Cells | None, old_cells: OldCells | None
-) -> Iterator[str]:
+def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[str]:
     from python_calamine import CalamineError
 
     try:
         sheet = book.get_sheet_by_name(name)
     except CalamineError:  # a sheet of charts has no cells
         return
-    special_cells = cells or old_cells
-    displayed = dict(special_cells.of(name)) if special_cells else {}
-    comments = dict(cells.comments(name)) if cells else {}
-    lines = [
-        *_titles_and_tables(_rows(sheet, displayed, comments, cells.links(name) if cells else {})),
-        *(cells.boxes(name) if cells else ()),
-    ]
+    displayed = cells.displayed(name) if cells else {}
+    comments = cells.comments(name) if cells else {}
+    links = cells.links(name) if cells else {}
+    lines = list(_titles_and_tables(_rows(sheet, displayed, comments, links)))
+    lines += cells.boxes(name) if cells else []
     if lines:
         yield f"# {' '.join(name.split())}\n"
         yield from lines
@@ -210,9 +199,9 @@ def _is_header(row: list[str], table: list[list[str]]) -> bool:
 
 def _rows(
     sheet: CalamineSheet,
-    displayed: dict[tuple[int, int], str],
-    comments: dict[tuple[int, int], str],
-    links: Mapping[tuple[int, int], str],
+    displayed: dict[Position, str],
+    comments: dict[Position, str],
+    links: dict[Position, str],
 ) -> Iterator[list[str]]:
     """Yield the rows of a sheet as they are displayed; merged cells repeat their value."""
     top, left = sheet.start or (0, 0)
@@ -223,7 +212,7 @@ def _rows(
         for row in range(first[0], last[0] + 1)
         for column in range(first[1], last[1] + 1)
     }
-    values: dict[tuple[int, int], str] = {}  # the text of each merged range, by its first cell
+    values: dict[Position, str] = {}  # the text of each merged range, by its first cell
     for row, cells in enumerate(sheet.iter_rows(), top):
         line = []
         for column, value in enumerate(cells, left):

@@ -1,4 +1,4 @@
-"""Reads Word and PowerPoint files of 1997 to 2003 (DOC, PPT) and rich text (RTF) as plain text."""
+"""Converts Word files of 1997 to 2003 (DOC) and rich text (RTF) to Markdown."""
 
 import io
 import re
@@ -10,11 +10,9 @@ from itertools import groupby, pairwise
 
 import olefile
 
-from scrubjay.reading.formulas import subscript
 from scrubjay.reading.office import markdown_table
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
-_PROTECTED = "is protected by a password; save it without one"
 _WORD_97 = 0xC1  # the first version with these tables
 _IS_ENCRYPTED, _IS_TABLE_1 = 0x0100, 0x0200
 _COMPRESSED = 1 << 30  # the flag of a piece in cp1252
@@ -22,17 +20,17 @@ _CELL = "\x07"
 _HEADING = "\x10"  # marks a heading before the end of its paragraph, once for each level
 _OUTSIDE = "\x0f"  # marks a paragraph outside of tables before its end
 _IN_TABLE = b"\x16\x24\x01"  # the property of paragraphs in tables
-_IS_DELETED, _POSITION = 0x0800, 0x2A48  # properties of characters; 1 is true, and raised
-_VALUE_SIZES = (1, 1, 2, 4, 2, 2, 0, 3)  # by the three highest bits of a property; 0: a byte has the size
-_PARAGRAPH_ENDS = re.compile("[\r\x07]")
-_POWER = re.compile(r"[-+\u2212]?\d|\w\b")  # but not the letters of 1st
-_Run = tuple[int, int, bool]  # start, end, True if it was deleted
 _MARKS = dict.fromkeys(map(ord, f"\r{_CELL}{_HEADING}{_OUTSIDE}"))
 _NO_YEAR = 1601  # the year of an empty time
 _TITLE = 62  # the number of the built-in style; 1 to 9 are the headings
 _FIELD = re.compile("[\x13\x14\x15]")
 _REPLACED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
 _DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
+# Bytes of deleted text become 8, but ends of paragraphs remain. In pairs of bytes, that gives these letters.
+_DELETED_BYTES = bytes(byte if byte in b"\x00\x07\r" else 8 for byte in range(256))
+_DROPPED |= dict.fromkeys(map(ord, "\u0800\u0807\u0808\u080d"))
+_IS_DELETED = 0x0800  # the property of characters that were deleted while changes were tracked
+_VALUE_SIZES = (1, 1, 2, 4, 2, 2, 0, 3)  # by the three highest bits of a property; 0: a byte has the size
 _RTF_TITLE = re.compile(r"\{\\info\b.{0,200}?\{\\title ([^{}]{1,2000})\}", re.DOTALL)
 _RTF_STYLE = re.compile(r"\{\\s(\d+)\b[^{};]* (?:heading ([1-6])|title)[,;]", re.IGNORECASE)
 _RTF_LEVEL = re.compile(r"(?<!\\)\\(outlinelevel(?=[0-5]\b)|s)(\d{1,5})\b ?")
@@ -45,8 +43,6 @@ _SEPARATE_TEXTS = re.compile(  # striprtf drops these groups
 _RTF_BAR = "\ue000"  # stands for a bar, because striprtf ends cells with bars
 _ROW_END = re.compile(r"(\\row\b)")
 _BREAK_IN_CELL = re.compile(r"\\(?:par|line)\b ?")
-_RAISED = re.compile(r"\\super\b ?(?!\s*(?:\\\w+\s*){0,9}\\chftn)(?![a-z]{2}\b)")  # no mark of a note, no 1st
-_LOWERED = re.compile(r"(\\sub\b(?:\\\w{1,32}){0,9} ?)([^\\{};]{1,20})")
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
 
@@ -62,21 +58,20 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
         if version < _WORD_97:
             raise Unreadable("is older than Word 97; save it as .docx")
         if flags & _IS_ENCRYPTED:
-            raise Unreadable(_PROTECTED)
+            raise Unreadable("is protected by a password; save it without one")
         table = file.openstream("1Table" if flags & _IS_TABLE_1 else "0Table").read()
         marks: dict[int, str] = {}
         with suppress(struct.error, IndexError):  # without marks the text is still complete
             marks = _paragraph_marks(main, table)
-        runs: list[_Run] = []
         with suppress(struct.error, IndexError):
-            runs = _special_runs(main, table)
-        text = "".join(map(budget.take, _pieces(main, table, marks, runs)))
+            main = _without_deleted(main, table)
+        text = "".join(map(budget.take, _pieces(main, table, marks)))
         title, metadata = _title_and_metadata(file)
     lines = _blocks(_without_field_codes(text).translate(_REPLACED).translate(_DROPPED))
     return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
 
 
-def _pieces(main: bytes, table: bytes, marks: Mapping[int, str], runs: list[_Run]) -> Iterator[str]:
+def _pieces(main: bytes, table: bytes, marks: Mapping[int, str]) -> Iterator[str]:
     """Yield the pieces of the text in order; `marks` has the marks of paragraphs by their ends."""
     marked_ends = sorted(marks)
     position, length = struct.unpack_from("<II", main, 0x01A2)
@@ -95,46 +90,31 @@ def _pieces(main: bytes, table: bytes, marks: Mapping[int, str], runs: list[_Run
             start, width, encoding = offset, 2, "utf-16-le"
         end = start + width * characters
         for marked_end in marked_ends[bisect_right(marked_ends, start) : bisect_right(marked_ends, end)]:
-            text = "".join(_shown(main, start, marked_end, encoding, runs))
+            text = main[start:marked_end].decode(encoding, "replace")
             yield f"{text[:-1]}{marks[marked_end]}{text[-1:]}"
             start = marked_end
-        yield from _shown(main, start, end, encoding, runs)
+        yield main[start:end].decode(encoding, "replace")
 
 
-def _shown(main: bytes, start: int, end: int, encoding: str, runs: list[_Run]) -> Iterator[str]:
-    """Yield a part of the text without what was deleted, and with a sign before what is raised."""
-    for index in range(max(0, bisect_right(runs, (start, 0, False)) - 1), len(runs)):
-        run_start, run_end, is_deleted = runs[index]
-        if run_start >= end:
-            break
-        if run_end <= start:
-            continue
-        yield main[start : max(start, run_start)].decode(encoding, "replace")
-        start = max(start, run_start)
-        text = main[start : min(run_end, end)].decode(encoding, "replace")
-        if is_deleted:
-            yield "".join(_PARAGRAPH_ENDS.findall(text))
-        else:
-            yield f"^{text}" if _POWER.match(text) else text
-        start = min(run_end, end)
-    yield main[start:end].decode(encoding, "replace")
-
-
-def _special_runs(main: bytes, table: bytes) -> list[_Run]:
-    """Return the parts of the text that were deleted while changes were tracked, or that are raised."""
-    list_start, size = struct.unpack_from("<II", main, 0x00FA)
-    runs: list[_Run] = []
-    count = size // 8
-    for (number,) in struct.iter_unpack("<I", table[list_start + 4 * (count + 1) : list_start + size]):
-        page = main[512 * (number & 0x3FFFFF) :][:512]
+def _without_deleted(main: bytes, table: bytes) -> bytes:
+    """Blank out the text that was deleted while changes were tracked."""
+    blanked = bytearray(main)
+    for page in _pages(main, table, 0x00FA):
         offsets = struct.unpack_from(f"<{page[511] + 1}I", page)
-        for run, (start, end) in enumerate(pairwise(offsets)):
+        for run, (first, last) in enumerate(pairwise(offsets)):
             at = 2 * page[4 * len(offsets) + run]
-            properties = dict(_properties(page[at + 1 : at + 1 + page[at]] if at else b""))
-            is_deleted = properties.get(_IS_DELETED, 0) == 1
-            if is_deleted or properties.get(_POSITION) == 1:
-                runs.append((start, end, is_deleted))
-    return sorted(runs)
+            properties = page[at + 1 : at + 1 + page[at]] if at else b""
+            if dict(_properties(properties)).get(_IS_DELETED) == 1:
+                blanked[first:last] = main[first:last].translate(_DELETED_BYTES)
+    return bytes(blanked)
+
+
+def _pages(main: bytes, table: bytes, list_at: int) -> Iterator[bytes]:
+    """Yield the pages of 512 bytes in a list of formatted runs, whose place is at `list_at` in `main`."""
+    start, size = struct.unpack_from("<II", main, list_at)
+    count = size // 8  # the list has one offset more than pages
+    for (number,) in struct.iter_unpack("<I", table[start + 4 * (count + 1) : start + size]):
+        yield main[512 * (number & 0x3FFFFF) :][:512]
 
 
 def _properties(data: bytes) -> Iterator[tuple[int, int]]:
@@ -151,13 +131,9 @@ def _paragraph_marks(main: bytes, table: bytes) -> dict[int, str]:
 
     Pages of 512 bytes have these offsets, with the number of each paragraph's style and its own properties.
     """
-    list_start, size = struct.unpack_from("<II", main, 0x0102)
     levels = _style_levels(table, *struct.unpack_from("<II", main, 0x00A2))
     marks: dict[int, str] = {}
-    count = size // 8  # the list has one offset more than pages
-    for (number,) in struct.iter_unpack("<I", table[list_start + 4 * (count + 1) : list_start + size]):
-        start = 512 * (number & 0x3FFFFF)
-        page = main[start : start + 512]
+    for page in _pages(main, table, 0x0102):
         offsets = struct.unpack_from(f"<{page[511] + 1}I", page)
         for run, end in enumerate(offsets[1:]):
             properties = 2 * page[4 * len(offsets) + 13 * run]
@@ -247,108 +223,6 @@ def _rows(text: str) -> Iterator[list[str]]:
     yield from ([line] for line in [*row, *cell_paragraphs] if line)
 
 
-def convert_ppt(data: bytes, budget: Budget) -> Conversion:
-    """Write the texts and the notes of each slide, in order.
-
-    Raises:
-        Unreadable: the presentation is protected.
-    """
-    with olefile.OleFileIO(io.BytesIO(data)) as file:
-        stream = file.openstream("PowerPoint Document").read()
-        current = file.openstream("Current User").read()
-        title, metadata = _title_and_metadata(file)
-    if current[12:16] == b"\xdf\xc4\xd1\xf3":
-        raise Unreadable(_PROTECTED)
-    offsets, document = _part_offsets(stream, struct.unpack_from("<I", current, 16)[0])
-    slides: dict[int, list[str]] = {}
-    notes: dict[int, list[str]] = {}
-    for list_kind, reference, texts in _listed_pages(stream, offsets[document]):
-        drawn = _drawn_texts(stream, offsets.get(reference, -1))
-        on_page = [text for text in (*texts, *drawn) if text != "*"]  # * stands for the number of the slide
-        (slides if list_kind == 0 else notes).setdefault(reference, list(dict.fromkeys(on_page)))
-    blocks = []
-    all_notes = list(notes.values())
-    for number, lines in enumerate(slides.values(), 1):
-        first, *rest = lines or [""]
-        blocks.append(f"## Slide {number}: {' '.join(first.split())}" if first else f"## Slide {number}")
-        blocks += rest
-        if number <= len(all_notes) and (notes_here := " ".join(all_notes[number - 1])):
-            blocks.append(f"Notes: {notes_here}")
-    return Conversion("\n\n".join(map(budget.take, blocks)), title=title, metadata=metadata)
-
-
-_SLIDE_LIST, _SLIDE_REFERENCE, _EDIT, _DIRECTORY = 0x0FF0, 0x03F3, 0x0FF5, 0x1772
-_TEXT_WIDE, _TEXT_NARROW = 0x0FA0, 0x0FA8
-
-
-def _records(stream: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Yield each record's kind, instance, start and end, and True if it contains other records."""
-    while start + 8 <= end:
-        flags, kind, length = struct.unpack_from("<HHI", stream, start)
-        start += 8
-        yield kind, flags >> 4, start, min(start + length, end), flags & 0xF == 0xF
-        start += length
-
-
-def _part_offsets(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
-    """Return the offset of each part after the last save, and the number of the document part."""
-    offsets: dict[int, int] = {}
-    document = 0
-    seen: set[int] = set()
-    while edit and edit not in seen:
-        seen.add(edit)
-        previous_edit, directory, document_of_edit = struct.unpack_from("<III", stream, edit + 8 + 8)
-        document = document or document_of_edit
-        _, _, position, end, _ = next(_records(stream, directory, len(stream)))
-        while position + 4 <= end:
-            head = struct.unpack_from("<I", stream, position)[0]
-            first, count = head & 0xFFFFF, head >> 20
-            for number in range(count):
-                offset = struct.unpack_from("<I", stream, position + 4 + 4 * number)[0]
-                offsets.setdefault(first + number, offset)
-            position += 4 + 4 * count
-        edit = previous_edit
-    return offsets, document
-
-
-def _listed_pages(stream: bytes, document_offset: int) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield each page of a document: its list (0 slides, 2 notes), number and texts in the outline."""
-    _, _, start, end, _ = next(_records(stream, document_offset, len(stream)))
-    for kind, instance, list_start, list_end, _ in _records(stream, start, end):
-        if kind != _SLIDE_LIST or instance not in (0, 2):
-            continue
-        reference, texts = 0, list[str]()
-        for inner_kind, _, text_start, text_end, _ in _records(stream, list_start, list_end):
-            if inner_kind == _SLIDE_REFERENCE:
-                if reference:
-                    yield instance, reference, texts
-                reference, texts = struct.unpack_from("<I", stream, text_start)[0], []
-            elif inner_kind in (_TEXT_WIDE, _TEXT_NARROW):
-                texts.append(_text(stream, inner_kind, text_start, text_end))
-        if reference:
-            yield instance, reference, texts
-
-
-def _drawn_texts(stream: bytes, slide_offset: int) -> Iterator[str]:
-    """Yield the texts that were drawn on a slide."""
-    if slide_offset < 0:
-        return
-    pending: list[tuple[int, int | None]] = [(slide_offset, None)]
-    while pending:
-        start, end = pending.pop(0)
-        records = _records(stream, start, end or len(stream))
-        for kind, _, inner_start, inner_end, is_container in records if end else [next(records)]:
-            if is_container or kind == 0xF00D:
-                pending.append((inner_start, inner_end))
-            elif kind in (_TEXT_WIDE, _TEXT_NARROW):
-                yield _text(stream, kind, inner_start, inner_end)
-
-
-def _text(stream: bytes, kind: int, start: int, end: int) -> str:
-    text = stream[start:end].decode("utf-16-le" if kind == _TEXT_WIDE else "latin-1", "replace")
-    return text.replace("\r", "\n").replace("\x0b", "\n").strip()
-
-
 def _title_and_metadata(file: olefile.OleFileIO) -> tuple[str | None, dict[str, str]]:
     properties = file.get_metadata()
 
@@ -372,8 +246,6 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
     to_text: Callable[..., str] = rtf_to_text
     source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for long numbers
     source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source)).replace("|", _RTF_BAR)
-    source = _RAISED.sub(r"\\super ^", source)
-    source = _LOWERED.sub(_with_subscript, source)
     source = "".join(map(_without_breaks_in_cells, _ROW_END.split(source)))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 
@@ -386,11 +258,6 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
     title = _RTF_TITLE.search(source.replace(_RTF_BAR, "|"))
     text = "\n\n".join(_paragraphs(text.split("\n")))
     return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
-
-
-def _with_subscript(lowered: re.Match[str]) -> str:
-    letters = (f"\\u{ord(letter)}?" if letter > "~" else letter for letter in subscript(lowered[2]))
-    return lowered[1] + "".join(letters)
 
 
 def _without_breaks_in_cells(source: str) -> str:

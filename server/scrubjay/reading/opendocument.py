@@ -13,8 +13,7 @@ from scrubjay.reading.html import convert_html
 from scrubjay.reading.parts import Element, parse_part
 from scrubjay.reading.result import Budget, Conversion, tidy_values
 
-_CONTENT, _META, _PAGE_STYLES = "content.xml", "meta.xml", "styles.xml"
-_EDGES = [f"{{*}}{name}{suffix}" for name in ("header", "footer") for suffix in ("", "-left", "-first")]
+_CONTENT, _META = "content.xml", "meta.xml"
 _NUMBER = "<number>"  # stands for the number of a slide in its notes
 _TAGS = {"list": "ul", "list-item": "li", "list-header": "li", "p": "p", "line-break": "br"}
 _SKIPPED = frozenset(
@@ -38,19 +37,7 @@ def convert_opendocument(data: bytes, budget: Budget) -> Conversion:
         title, metadata = _title_and_metadata(archive)
         writer = _Writer(archive, content)
         html = "".join(map(budget.take, writer.inside(content.find("{*}body"))))
-        is_text = content.find("{*}body/{*}text") is not None
-        edges = " · ".join(dict.fromkeys(_edge_lines(archive))) if is_text else ""
-    text = convert_html(html, whole=True).text
-    return Conversion(f"{text}\n\n{edges}" if edges and text else text, title=title, metadata=metadata)
-
-
-def _edge_lines(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yield the lines of page headers and footers that say more than a number."""
-    if _PAGE_STYLES in archive.namelist():
-        for pages in parse_part(archive, _PAGE_STYLES).iterfind("{*}master-styles/{*}master-page"):
-            edges = (edge for name in _EDGES for edge in pages.iterfind(name))
-            lines = (_plain(line) for edge in edges for line in edge.iter("{*}p"))
-            yield from (line for line in lines if any(map(str.isalpha, line)))
+    return Conversion(convert_html(html, whole=True).text, title=title, metadata=metadata)
 
 
 def _title_and_metadata(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
@@ -108,11 +95,6 @@ class _Writer:
 
     write_tab = write_s
 
-    def write_ruby_base(self, element: Element) -> Iterator[str]:
-        reading = element.getparent().findtext("{*}ruby-text")
-        yield from self.inside(element)
-        yield f"({escape(reading)})" if reading else ""
-
     def write_a(self, element: Element) -> Iterator[str]:
         yield f'<a href="{escape(_get(element, "href"))}">'
         yield from self.inside(element)
@@ -134,9 +116,6 @@ class _Writer:
             if etree.QName(root).localname == "math":
                 source = root.findtext(".//{*}annotation")
                 yield f" {escape(source or ''.join(root.itertext()))} "
-            for chart in root.iterfind("{*}body/{*}chart/{*}chart"):
-                yield f"<p>{escape(_plain(chart.find('{*}title')))}</p>"
-                yield from (text for table in chart.iterfind("{*}table") for text in self.write_table(table))
 
     def write_page(self, element: Element) -> Iterator[str]:
         self._slides += 1

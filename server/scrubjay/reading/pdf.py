@@ -5,7 +5,7 @@ from collections import Counter
 from contextlib import closing
 from ctypes import create_string_buffer
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
 from pypdfium2 import raw
@@ -29,17 +29,11 @@ _WITH_HYPHEN = re.compile(  # beginnings of words whose hyphen belongs to the wo
     r"(?:.*-.*|.*\d|self|non|well|cross|multi|high|low|real|long|short|user|client|server|read|write|open|end)",
     re.IGNORECASE,
 )
-_ALEF_LAM = re.compile("[اأإآ]ل")  # Arabic letters whose ligature has them in the wrong order
 _COMMENTS = frozenset(
     {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE}
 )
 _BUTTONS = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
 _VALUES = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
-_NEAR = 2.0  # points above and below a field that its label may reach
-_ABOVE = 16.0  # points above a field in which a label without one on its left stands
-_BEHIND = 14.0  # points behind a button in which its label begins
-_FAR_RIGHT = 100_000.0  # points; more than any page is wide
-_SAME_LINE = 8.0  # points; fields whose bottoms differ less are on one line
 _EDGE_LINES = 2  # lines at the top and bottom of a page that other pages may repeat
 _FEWEST_PAGES = 3  # fewest pages that make a repeated line a header or footer
 _BLANKS = re.compile(r"\n{3,}")
@@ -85,29 +79,11 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
 
 def _page(document: pypdfium2.PdfDocument, index: int, headings: dict[str, int]) -> str:
     with closing(document[index]) as page, closing(page.get_textpage()) as layer:
-        text = lay_out(layer)
-        text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
+        text = _BROKEN.sub(_joined, lay_out(layer))
         text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
-        comments, fields = _comments_and_fields(page, document.formenv)
-        text = "\n".join([_with_fields(text, layer, fields).rstrip(), *comments])
+        text = "\n".join([text.rstrip(), *_fields_and_comments(page, document.formenv)])
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
-
-
-def _with_ligatures(layer: pypdfium2.PdfTextPage, text: str) -> str:
-    """Swap the two letters of each Arabic ligature, which have the same box and the wrong order."""
-    if not _ALEF_LAM.search(text):
-        return text
-    whole = layer.get_text_range()
-    corrected: dict[str, str] = {}  # word as read -> word in the right order
-    for word in re.finditer(r"\S+", whole):
-        letters = list(word[0])
-        for pair in _ALEF_LAM.finditer(word[0]):
-            index, position = pair.start(), word.start() + pair.start()
-            if layer.get_charbox(position) == layer.get_charbox(position + 1):
-                letters[index : index + 2] = reversed(letters[index : index + 2])
-        corrected[word[0]] = "".join(letters)
-    return re.sub(r"\S+", lambda word: corrected.get(word[0], word[0]), text)
 
 
 def _joined(broken: re.Match[str]) -> str:
@@ -116,77 +92,33 @@ def _joined(broken: re.Match[str]) -> str:
     return f"{broken[1]}{'-' if has_own_hyphen else ''}{broken[2]}"
 
 
-class _Field(NamedTuple):
-    left: float
-    bottom: float
-    right: float
-    top: float
-    value: str
-    is_button: bool
-
-
-def _comments_and_fields(page: pypdfium2.PdfPage, forms: Any) -> tuple[list[str], list[_Field]]:
-    """Return the comments of a page, and its fields line by line."""
-    comments, fields = [], []
+def _fields_and_comments(page: pypdfium2.PdfPage, forms: Any) -> list[str]:
+    """Return a line for each field and comment of a page."""
+    lines = []
     for number in range(raw.FPDFPage_GetAnnotCount(page)):
         annotation = raw.FPDFPage_GetAnnot(page, number)
         try:
             kind = raw.FPDFAnnot_GetSubtype(annotation)
             if kind in _COMMENTS:
-                if comment := _string_of(raw.FPDFAnnot_GetStringValue, annotation, b"Contents"):
-                    comments.append(f"Comment: {comment}")
-            elif kind == raw.FPDF_ANNOT_WIDGET and forms and (value := _field(annotation, forms)):
-                box = raw.FS_RECTF()
-                raw.FPDFAnnot_GetRect(annotation, box)
-                is_button = raw.FPDFAnnot_GetFormFieldType(forms, annotation) in _BUTTONS
-                fields.append(_Field(box.left, box.bottom, box.right, box.top, value, is_button))
+                comment = _string_of(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
+                lines += [f"Comment: {comment}"] if comment else []
+            elif kind == raw.FPDF_ANNOT_WIDGET and forms:
+                lines += _field_lines(annotation, forms)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
-    return comments, sorted(fields, key=lambda field: (-round(field.bottom / _SAME_LINE), field.left))
+    return lines
 
 
-def _with_fields(text: str, layer: pypdfium2.PdfTextPage, fields: list[_Field]) -> str:
-    """Write the value of each field at its label; a value without a label follows the text."""
-    position, unlabelled = 0, []
-    for index, field in enumerate(fields):
-        label, is_behind = _label(layer, fields, index)
-        found = text.find(label, position) if label else -1
-        found = text.find(label) if label and found < 0 else found
-        if found < 0:
-            unlabelled.append(field.value)
-            continue
-        position = found if is_behind else found + len(label)
-        note = f"{field.value} " if is_behind else f" {field.value}"
-        text = text[:position] + note + text[position:]
-        position += len(note)
-    return "\n".join([text, *unlabelled])
-
-
-def _label(layer: pypdfium2.PdfTextPage, fields: list[_Field], index: int) -> tuple[str, bool]:
-    """Return the label of a field, and True if it stands behind the field, as that of a button often does."""
-    field = fields[index]
-    low, high = field.bottom - _NEAR, field.top + _NEAR
-    same_line = [each for each in fields if each.top > field.bottom and each.bottom < field.top]
-    start = max((each.right for each in same_line if each.right <= field.left), default=0.0)
-    end = min((each.left for each in same_line if each.left >= field.right), default=_FAR_RIGHT)
-
-    def lines(*area: float) -> list[str]:
-        return [line.strip() for line in layer.get_text_bounded(*area).splitlines() if line.strip()]
-
-    if field.is_button and lines(field.right, low, min(end, field.right + _BEHIND), high):
-        return lines(field.right, low, end, high)[0], True
-    left = lines(start, low, field.left, high)
-    if not left and not field.is_button:
-        left = lines(field.left - _NEAR, field.top, field.right, field.top + _ABOVE)
-    return next(reversed(left), ""), False
-
-
-def _field(annotation: Any, forms: Any) -> str:
-    """Return the visible value of a field."""
-    kind = raw.FPDFAnnot_GetFormFieldType(forms, annotation)
+def _field_lines(annotation: Any, forms: Any) -> list[str]:
+    """Return the description or else the name of a field, with its visible value; [] for an empty field."""
+    names = (raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName)
+    name = next(filter(None, (_string_of(call, forms, annotation) for call in names)), "Field")
+    kind, value = raw.FPDFAnnot_GetFormFieldType(forms, annotation), ""
     if kind in _BUTTONS:
-        return "[x]" if raw.FPDFAnnot_IsChecked(forms, annotation) else "[ ]"
-    return _string_of(raw.FPDFAnnot_GetFormFieldValue, forms, annotation) if kind in _VALUES else ""
+        value = "[x]" if raw.FPDFAnnot_IsChecked(forms, annotation) else "[ ]"
+    elif kind in _VALUES:
+        value = _string_of(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
+    return [f"{name}: {value}"] if value else []
 
 
 def _string_of(call: Any, *arguments: Any) -> str:

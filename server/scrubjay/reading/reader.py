@@ -41,22 +41,20 @@ _FROM_BYTES = {
     "epub": "epub.convert_epub",
     "rtf": "old_office.convert_rtf",
     "doc": "old_office.convert_doc",
-    "ppt": "old_office.convert_ppt",
 }
 _FROM_TEXT = {
     "markdown": "markdown.convert_markdown",
     "json": "encodings.convert_json",
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
-    "card": "cards.convert_card",
 }
 # kinds whose first heading is the title
 TITLED = frozenset({"markdown", "html", "docx", "odt", "doc", "rtf", "notebook"})
-_NEVER_PLAIN = ("html", "notebook", "card")
+_NEVER_PLAIN = ("html", "notebook")
 # kinds whose converters stop at the limit of text, because even a small file may exceed it by far
-_WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
+_WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc")
 # kinds that the list of documents shows as another kind
-_KNOWN_AS = {"ods": "xlsx", "msg": "email", "mailbox": "email", "card": "text"}
+_KNOWN_AS = {"ods": "xlsx", "msg": "email", "mailbox": "email"}
 
 log = logging.getLogger("scrubjay.reading")
 

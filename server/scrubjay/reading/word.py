@@ -7,7 +7,6 @@ characters, fields, text boxes, numbers of headings and list items.
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 
 from lxml import etree
@@ -23,8 +22,6 @@ _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DOCUMENT = re.compile(r"word/document\d*\.xml")  # Word in the browser adds a number
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
-_EDGE = re.compile(r"word/(?:header|footer)\d*\.xml")
-_BLANKS = [f"{_W}{name}" for name in ("tab", "ptab", "br", "cr")]
 _BOX = f"{_W}txbxContent"
 _WRAPPERS = [f"{_W}{name}" for name in ("fldSimple", "dir", "bdo", "smartTag", "customXml")]
 _WRAPPERS.append(f"{_M}oMathPara")
@@ -54,8 +51,7 @@ def convert_word(data: bytes) -> Conversion:
     )
     title, metadata = core_properties(data)
     text = _NUMBERED_ITEM.sub(r"\1 ", convert_html(html.value, whole=True).text)
-    edges = " · ".join(dict.fromkeys(_edge_lines(data)))
-    return Conversion(f"{text}\n\n{edges}" if edges and text else text, title=title, metadata=metadata)
+    return Conversion(text, title=title, metadata=metadata)
 
 
 def _with_plain_text(data: bytes) -> bytes:
@@ -106,11 +102,6 @@ def _write_as_text(root: Element) -> None:
         line_end.attrib.clear()
     for tab in root.iter(f"{_W}ptab"):
         tab.tag = f"{_W}tab"
-    for choice in list(root.iter(f"{_W}ddList")):
-        entries = [entry.get(f"{_W}val") for entry in choice.iterfind(f"{_W}listEntry")]
-        chosen = entries[int(_value(choice, "result") or 0) :][:1]
-        for run in list(choice.iterancestors(f"{_W}r"))[:1]:
-            run.addprevious(_run("".join(chosen)))
     for wrapper in list(root.iter(*_WRAPPERS)):
         _replace(wrapper, list(wrapper))
     _move_boxes(root)
@@ -144,17 +135,6 @@ def _run(text: str) -> Element:
     run = etree.Element(f"{_W}r")
     run.append(_text_element(text))
     return run
-
-
-def _edge_lines(data: bytes) -> Iterator[str]:
-    """Yield the lines of page headers and footers that say more than a number."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        for name in sorted(filter(_EDGE.fullmatch, archive.namelist())):
-            for paragraph in parse_part(archive, name).iter(f"{_W}p"):
-                texts = paragraph.iter(f"{_W}t", *_BLANKS)
-                line = " ".join("".join(text.text or " " for text in texts).split())
-                if any(map(str.isalpha, line)):
-                    yield line
 
 
 class _Numbering:
@@ -224,17 +204,7 @@ def _formatted(number: int, kind: str) -> str:
     if kind in ("upperLetter", "lowerLetter"):
         letters = chr(ord("A") + (number - 1) % 26) * (1 + (number - 1) // 26)
         return letters if kind == "upperLetter" else letters.lower()
-    if kind in ("upperRoman", "lowerRoman"):
-        digits = "".join(symbol * count for symbol, count in _roman(min(number, 3999)))
-        return digits if kind == "upperRoman" else digits.lower()
     return str(number)
-
-
-def _roman(number: int) -> Iterator[tuple[str, int]]:
-    values = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
-    for value, symbol in zip(values, "M CM D CD C XC L XL X IX V IV I".split(), strict=True):
-        count, number = divmod(number, value)
-        yield symbol, count
 
 
 def _value(element: Element, name: str) -> str | None:
