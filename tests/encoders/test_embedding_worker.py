@@ -1,6 +1,4 @@
-"""The embedding worker: one thread or two, questions first, failed loads reported, cancelled callers
-dropped.
-"""
+"""The embedding worker: one thread or several, questions first; failed loads and cancelled callers."""
 
 from __future__ import annotations
 
@@ -17,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.encoders import EmbeddingWorker, Encoder
-from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.errors import EncoderError
 from scrubjay.wire.cores import Cores
 
@@ -25,9 +22,7 @@ PATIENCE = 10  # seconds; far beyond anything that happens here
 
 
 class GatedEncoder(HashingEncoder):
-    """A hashing encoder that waits at a gate before each document text, and records its calls and their
-    threads.
-    """
+    """Waits at a gate before each call with documents, and records its texts and threads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +79,7 @@ async def test_vectors_are_the_encoders_in_the_order_of_the_texts(make) -> None:
     worker, encoder = make(HashingEncoder), HashingEncoder()
     texts = [f"text {number} " * (number * 37 % 90 + 1) for number in range(100)]
     assert np.array_equal(await worker.documents(texts), encoder.embed_documents(texts))
-    assert np.array_equal(await worker.query("which text?"), encoder.embed_query("which text?"))
+    assert np.array_equal((await worker.question("which text?")).vector, encoder.embed_query("which text?"))
     assert (await worker.documents([])).shape == (0, 64)
 
 
@@ -95,11 +90,11 @@ async def test_the_model_loads_in_a_thread_while_the_event_loop_runs(make) -> No
     worker.start()
     worker.start()
     assert worker.state == "loading"
-    waiting = asyncio.create_task(worker.query("a question"))
+    waiting = asyncio.create_task(worker.question("a question"))
     await asyncio.sleep(0)
     assert not waiting.done()
     opened.gate.set()
-    assert (await asyncio.wait_for(waiting, PATIENCE)).shape == (64,)
+    assert (await asyncio.wait_for(waiting, PATIENCE)).vector.shape == (64,)
     assert (worker.state, worker.reason) == ("ready", None)
     assert isinstance(await worker.ready(), HashingEncoder)
     (thread,) = opened.threads
@@ -117,19 +112,19 @@ async def test_a_failed_load_is_reported_to_every_caller_and_can_be_retried(make
     worker = make(open_at_last)
     worker.start()
     told = await asyncio.gather(
-        worker.ready(), worker.query("q"), worker.documents(["d"]), return_exceptions=True
+        worker.ready(), worker.question("q"), worker.documents(["d"]), return_exceptions=True
     )
     assert [(type(error), str(error)) for error in told] == [
         (EncoderError, "The model x is not on this disk.")
     ] * 3
     assert (worker.state, worker.reason) == ("failed", "The model x is not on this disk.")
     with pytest.raises(EncoderError, match="not on this disk"):
-        await worker.query("it does not try again by itself")
+        await worker.question("it does not try again by itself")
     worker.start()
     with pytest.raises(EncoderError, match="could not be loaded: MemoryError: out of it"):
         await worker.ready()
     worker.start()
-    assert (await worker.query("q")).shape == (64,)
+    assert (await worker.question("q")).vector.shape == (64,)
     assert (worker.state, worker.reason) == ("ready", None)
 
 
@@ -138,7 +133,7 @@ async def test_a_question_waits_for_at_most_one_batch_of_documents(make) -> None
     worker = make(lambda: encoder)
     documents = asyncio.create_task(worker.documents([f"doc {number} " + "x" * 2000 for number in range(4)]))
     await encoder.reached()
-    question = asyncio.create_task(worker.query("first?"))
+    question = asyncio.create_task(worker.question("first?"))
     await asyncio.sleep(0)
     encoder.gate.release()
     await asyncio.wait_for(question, PATIENCE)
@@ -155,7 +150,7 @@ async def test_a_question_does_not_wait_where_the_encoder_supports_two_threads(m
     documents = asyncio.create_task(worker.documents(["doc 0 "]))
     await encoder.reached()
     busy = set(encoder.threads)
-    await asyncio.wait_for(worker.query("first?"), PATIENCE)
+    await asyncio.wait_for(worker.question("first?"), PATIENCE)
     assert encoder.seen == ["ready", "first?"] and len(encoder.threads - busy) == 1
     encoder.gate.release()
     assert (await asyncio.wait_for(documents, PATIENCE)).shape == (1, 64)
@@ -175,7 +170,7 @@ async def test_a_cancelled_caller_leaves_no_work_behind(make) -> None:
         for end in await asyncio.gather(begun, waiting, return_exceptions=True)
     )
     encoder.gate.release(9)
-    await asyncio.wait_for(worker.query("after"), PATIENCE)
+    await asyncio.wait_for(worker.question("after"), PATIENCE)
     assert (await asyncio.wait_for(worker.documents(["new"]), PATIENCE)).shape == (1, 64)
     assert encoder.seen == ["ready", "begun ", "after", "new"]
 
@@ -184,39 +179,39 @@ async def test_a_caller_that_gives_up_while_the_model_loads_does_not_stop_the_lo
     opened = Slow()
     worker = make(opened)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(worker.query("too late"), 0.01)
+        await asyncio.wait_for(worker.question("too late"), 0.01)
     opened.gate.set()
-    assert (await asyncio.wait_for(worker.query("in time"), PATIENCE)).shape == (64,)
+    assert (await asyncio.wait_for(worker.question("in time"), PATIENCE)).vector.shape == (64,)
 
 
 async def test_a_question_is_embedded_once_and_its_vector_cannot_be_changed(make) -> None:
     encoder = GatedEncoder()
     worker = make(lambda: encoder)
-    first, second = await worker.query("same"), await worker.query("same")
+    first, second = await worker.question("same"), await worker.question("same")
     assert first is second
     assert encoder.seen == ["ready", "same"]
     with pytest.raises(ValueError, match="read-only"):
-        first[0] = 1
+        first.vector[0] = 1
 
 
 async def test_only_the_256_latest_questions_are_kept(make) -> None:
     encoder = GatedEncoder()
     worker = make(lambda: encoder)
     for number in range(256):
-        await worker.query(f"q{number}")
-    await worker.query("q0")
-    await worker.query("one more")
+        await worker.question(f"q{number}")
+    await worker.question("q0")
+    await worker.question("one more")
     encoder.seen.clear()
     for text in ("q0", "q2", "q1"):
-        await worker.query(text)
+        await worker.question(text)
     assert encoder.seen == ["q1"]
 
 
 async def test_a_text_that_breaks_the_encoder_fails_alone(make) -> None:
     worker = make(GatedEncoder)
     with pytest.raises(EncoderError, match="A text could not be embedded: ZeroDivisionError"):
-        await worker.query("break")
-    assert (await worker.query("sound")).shape == (64,)
+        await worker.question("break")
+    assert (await worker.question("sound")).vector.shape == (64,)
 
 
 async def test_closing_ends_the_thread_and_fails_waiting_calls(make) -> None:
@@ -231,7 +226,7 @@ async def test_closing_ends_the_thread_and_fails_waiting_calls(make) -> None:
     encoder.gate.release(9)
     await asyncio.to_thread(thread.join, PATIENCE)
     assert not thread.is_alive()
-    for call in (worker.ready(), worker.query("late"), worker.documents(["late"])):
+    for call in (worker.ready(), worker.question("late"), worker.documents(["late"])):
         with pytest.raises(EncoderError, match="closing"):
             await call
 
@@ -275,7 +270,7 @@ async def test_documents_yield_for_a_moment_where_the_system_has_no_priorities(m
     await worker.ready()
     with worker.foreground():
         documents = asyncio.create_task(worker.documents(["doc 0 "]))
-        await worker.query("first?")
+        await worker.question("first?")
         assert encoder.seen == ["ready", "first?"]
         assert (await asyncio.wait_for(documents, PATIENCE)).shape == (1, 64)  # endless searches starve none
 
@@ -295,7 +290,7 @@ async def test_everything_else_takes_precedence_over_documents(make) -> None:
 
     encoder = Noting()
     worker = make(lambda: encoder)
-    await asyncio.gather(worker.documents(["a document"]), worker.query("a question"))
+    await asyncio.gather(worker.documents(["a document"]), worker.question("a question"))
     assert encoder.nice["documents"] > encoder.nice["question"]
 
 
@@ -339,19 +334,3 @@ async def test_a_text_that_breaks_the_encoder_cancels_its_callers_other_texts(ma
     await worker.documents(["next"])
     assert [text for text in encoder.seen if text != "after "] == ["ready", "breaks", "next"]
     assert encoder.seen.count("after ") <= 1, "at most the piece that had begun"
-
-
-async def test_a_text_that_was_embedded_as_a_question_is_not_embedded_again(make) -> None:
-    class Counting(HashingEncoder):
-        symmetric, embedded = True, list[str]()
-
-        def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-            self.embedded += texts
-            return super().embed_passages(texts)
-
-    worker = make(Counting)
-    asked = await worker.question("The port is 8421.")
-    made = await worker.passages(["Another one.", "The port is 8421."])
-    assert Counting.embedded == ["Another one."]
-    assert np.array_equal(made.vectors[1], asked.vector) and made.codes[1] == asked.tokens.tobytes()
-    assert np.array_equal(made.vectors[0], HashingEncoder().embed_documents(["Another one."])[0])

@@ -87,17 +87,9 @@ def test_the_default_vectors_have_length_one_and_similar_meanings_are_close() ->
     ]
     asked = ["How do I reach postgres?", "Who cannot eat nuts?", "On which weekday do we ship?"]
     vectors = encoder.embed_documents(facts)
-    assert vectors.dtype == np.float32
+    assert vectors.dtype == np.float32 and encoder.embed_documents([]).shape == (0, 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert [int(np.argmax(vectors @ encoder.embed_query(text))) for text in asked] == [0, 1, 2]
-
-
-def test_a_question_and_a_stored_text_of_the_same_words_have_one_vector() -> None:
-    encoder = open_encoder()
-    for text in ("We release every Tuesday.", "The port of staging is 8421."):
-        stored, asked = encoder.embed_passages([text]), encoder.embed_question(text)
-        assert encoder.symmetric and asked.tokens is not None
-        assert np.array_equal(stored.vectors[0], asked.vector) and stored.codes[0] == asked.tokens.tobytes()
 
 
 def test_many_threads_get_the_same_vectors_as_one() -> None:
@@ -122,10 +114,6 @@ def test_another_model_gives_the_vectors_of_sentence_transformers(tmp_path: Path
     assert drift(encoder.embed_documents(_texts()), model.float().encode_document(_texts())) < 1e-6
     query = encoder.embed_query("where is it?")
     assert drift(query[None], encoder.embed_documents(["question: where is it?"])) < 1e-6
-
-
-def test_no_texts_give_no_vectors() -> None:
-    assert open_encoder().embed_documents([]).shape == (0, 384)
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scrubjay.encoders import drift, is_former, open_encoder
+from scrubjay.encoders import TokenEncoder, drift, is_former, open_encoder
 from scrubjay.encoders.bundled import FOLDER, GRAPH
 from scrubjay.encoders.multilingual import (
     CENTRE,
@@ -24,7 +24,6 @@ from scrubjay.encoders.multilingual import (
 )
 from scrubjay.encoders.onnx_file import OnnxFile
 from scrubjay.encoders.onnx_folder import graph_file
-from scrubjay.encoders.protocol import PlacingEncoder
 from scrubjay.encoders.token_codes import BITS
 
 WORDS = "[UNK] [CLS] [SEP] query : the port is 8443".split()
@@ -81,7 +80,7 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 def test_a_folder_with_an_onnx_file_runs_without_torch_and_has_token_codes(tmp_path: Path) -> None:
     encoder = open_encoder(str(_save(tmp_path / "small")))
-    assert isinstance(encoder, PlacingEncoder)
+    assert isinstance(encoder, TokenEncoder)
     assert "torch" not in sys.modules
     space = encoder.space
     assert (space.dim, space.pooling, space.max_seq_length, space.query_prompt) == (8, "mean", 6, "query: ")
@@ -92,9 +91,7 @@ def test_a_folder_with_an_onnx_file_runs_without_torch_and_has_token_codes(tmp_p
     assert len(embedded.codes[0]) == 2 * BITS // 8
     asked = encoder.embed_question("port")
     assert asked.tokens is not None and asked.tokens.tobytes() == encoder.embed_passages(["port"]).codes[0]
-    assert (
-        not encoder.symmetric and drift(asked.vector[None], encoder.embed_documents(["query: port"])) < 1e-6
-    )
+    assert drift(asked.vector[None], encoder.embed_documents(["query: port"])) < 1e-6
 
 
 def test_the_vector_of_an_exported_model_is_pooled_and_mapped_as_its_settings_say(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from berts import save_bert
 from hashing_encoder import HashingEncoder
-from pydantic import ValidationError
 
 from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_encoder
 from scrubjay.encoders.folder import Prompts, effective_prompts, own_prompts
@@ -23,36 +22,27 @@ def test_a_space_keeps_its_identity_between_versions_of_scrubjay() -> None:
     assert SPACE.space_id == "7ee71dbe7e5cd273"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"model": "other"},
-        {"weights": "c" * 64},
-        {"tokenizer": "c" * 64},
-        {"dim": 256},
-        {"pooling": "cls"},
-        {"normalised": False},
-        {"max_seq_length": 128},
-        {"query_prompt": "query: "},
-        {"document_prompt": "passage: "},
-        {"precision": "int8"},
-    ],
+OTHER = Space(
+    model="other",
+    weights="c" * 64,
+    tokenizer="c" * 64,
+    dim=256,
+    pooling="cls",
+    normalised=False,
+    max_seq_length=128,
+    query_prompt="query: ",
+    document_prompt="passage: ",
+    precision="int8",
 )
-def test_whatever_changes_vectors_changes_the_identity(change: dict[str, object]) -> None:
-    assert Space(**{**SPACE.model_dump(), **change}).space_id != SPACE.space_id
 
 
-def test_a_space_is_frozen_and_survives_json() -> None:
-    with pytest.raises(ValidationError):
-        SPACE.dim = 3
-    assert Space.model_validate_json(SPACE.model_dump_json()) == SPACE
+@pytest.mark.parametrize("field", Space.model_fields)
+def test_whatever_changes_vectors_changes_the_identity(field: str) -> None:
+    assert SPACE.model_copy(update={field: getattr(OTHER, field)}).space_id != SPACE.space_id
 
 
-def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> None:
-    plain, prompted = (
-        open_encoder(),
-        open_encoder(query_prompt="question: "),
-    )
+def test_an_encoder_with_another_prompt_has_another_space() -> None:
+    plain, prompted = open_encoder(), open_encoder(query_prompt="question: ")
     assert plain.space.space_id != prompted.space.space_id
     assert drift(canary_vectors(plain), canary_vectors(prompted)) > DRIFT_LIMIT
     assert np.array_equal(prompted.embed_query("why?"), plain.embed_query("question: why?"))

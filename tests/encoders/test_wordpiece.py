@@ -74,17 +74,11 @@ def test_texts_with_marks_of_any_script_are_cut_as_the_package_cuts_them(text: s
     check(text)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]).filter(is_old)))
+PIECES = st.sampled_from([*"aAeéß.,-'[]#0 \n\u0301각東🦜", "[CLS]", "##", "ing", "the", "zebra"])
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]).filter(is_old)) | st.lists(PIECES).map("".join))
 def test_any_text_is_cut_as_the_package_cuts_it(text: str) -> None:
-    check(text)
-
-
-@given(
-    st.lists(st.sampled_from([*"aAeéß.,-'[]#0 \n\u0301각東🦜", "[CLS]", "##", "ing", "the", "zebra"])).map(
-        "".join
-    )
-)
-def test_any_words_are_cut_as_the_package_cuts_them(text: str) -> None:
     check(text)
 
 

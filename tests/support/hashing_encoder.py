@@ -34,7 +34,6 @@ class HashingEncoder:
     """
 
     parallel = False
-    symmetric = False
 
     def __init__(self, salt: str = "", width: int = WIDTH) -> None:
         self._salt, self._width = salt, width
@@ -57,6 +56,9 @@ class HashingEncoder:
     def embed_question(self, text: str) -> EncodedQuery:
         codes = self._codes(text)
         return EncodedQuery(self.embed_query(text), codes if len(codes) else None)
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        return [word.span() for word in _WORDS.finditer(text) if is_content_token(word[0].lower())]
 
     def _codes(self, text: str) -> NDArray[np.uint64]:
         """A word's vector is drawn from its stem, so that like words have like signs and others differ in

@@ -96,7 +96,6 @@ class BundledEncoder(OnnxTokenEncoder):
             document_prompt=document_prompt,
             precision="int8",
         )
-        self.symmetric = query_prompt == document_prompt
         self._vocabulary = vocabulary()
         self._session = open_session(FOLDER / GRAPH)
         # With two BLAS threads, rotating a few tokens for their codes took three times the processor time.

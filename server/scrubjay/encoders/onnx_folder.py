@@ -62,7 +62,6 @@ class OnnxEncoder(OnnxTokenEncoder):
         settings = _read_json(folder.path / "config_sentence_transformers.json")
         model_prompts = own_prompts(settings.get("prompts", {}), settings.get("default_prompt_name"))
         prompts = effective_prompts(folder.reference, model_prompts, query_prompt, document_prompt)
-        self.symmetric = prompts.query == prompts.document
         weight_files = {graph, *graph.parent.glob(f"{graph.name}_data*"), *folder.path.glob("[0-9]*_*/*")}
         self.space = Space(
             model=folder.reference,

@@ -26,7 +26,6 @@ class OnnxTokenEncoder(ABC):
 
     parallel = True
     space: Space
-    symmetric: bool
 
     @abstractmethod
     def _read(self, prompt: str, text: str) -> Run:
@@ -34,10 +33,7 @@ class OnnxTokenEncoder(ABC):
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed stored texts: shape (len(texts), dim), each row of length 1."""
-        vectors = np.empty((len(texts), self.space.dim), np.float32)
-        for row, text in enumerate(texts):
-            vectors[row] = self._read(self.space.document_prompt, text).vector
-        return vectors
+        return self.embed_passages(texts).vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed one question: shape (dim,), of length 1."""

@@ -107,9 +107,6 @@ class Encoder(Protocol):
 class TokenEncoder(Encoder, Protocol):
     """An encoder that also returns a text's tokens, from the same forward pass; its errors are the same."""
 
-    symmetric: bool
-    """True if a readable question and a stored text with the same words get the same vector and codes."""
-
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         """Embed stored texts as `embed_documents` does, and return the codes of their tokens."""
         ...
@@ -120,11 +117,6 @@ class TokenEncoder(Encoder, Protocol):
         The vector is zero if the model cannot read the question.
         """
         ...
-
-
-@runtime_checkable
-class PlacingEncoder(TokenEncoder, Protocol):
-    """An encoder that knows the positions of its tokens in a text."""
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return the start and the end (exclusive) of each token that has a code."""

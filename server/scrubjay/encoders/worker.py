@@ -14,9 +14,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +45,13 @@ _NICE = 10
 _LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)
 
 
-@dataclass(frozen=True)
-class _Job(Generic[T]):
-    run: Callable[[Encoder], T]
-    answer: asyncio.Future[T]
+class _Job(NamedTuple):
+    run: Callable[[Any], Any]  # gets the encoder
+    answer: asyncio.Future[Any]
 
 
-class _Jobs(queue.PriorityQueue[tuple[int, int, _Job[Any] | None]]):
-    """Jobs by urgency, then in the order of requests."""
+# Jobs by urgency, then in the order of requests; None ends a thread.
+_Jobs = queue.PriorityQueue[tuple[int, int, _Job | None]]
 
 
 class EmbeddingWorker:
@@ -70,7 +68,8 @@ class EmbeddingWorker:
         self._reason: str | None = None
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
-        self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second is used only with a parallel encoder
+        self._jobs: _Jobs = queue.PriorityQueue()
+        self._question_jobs: _Jobs = queue.PriorityQueue()  # used only with a parallel encoder
         self._steps_back = False  # True if threads for documents cannot have a lower priority
         self._answering = 0  # questions and searches that have not ended
         self._is_idle = threading.Event()
@@ -78,7 +77,6 @@ class EmbeddingWorker:
         self._job_numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
-        self._pending_questions: dict[str, asyncio.Future[EncodedQuery]] = {}
         self._closed = False
 
     @property
@@ -116,25 +114,17 @@ class EmbeddingWorker:
             raise EncoderError(self._reason or "The model is not loaded.")
         return self._encoder
 
-    async def query(self, text: str) -> Vectors:
-        """Embed a question ahead of all waiting documents: read-only, shape (dim,).
+    async def question(self, text: str) -> EncodedQuery:
+        """Embed a question ahead of all waiting documents; with its tokens if the encoder has them.
 
         Raises:
             EncoderError: as `ready`, or the encoder failed on this text.
         """
-        return (await self.question(text)).vector
-
-    async def question(self, text: str) -> EncodedQuery:
-        """Embed as `query` does, and return the question's tokens if the encoder has them."""
         embedded = self._questions.get(text)
         if embedded is None:
             with self.foreground():
                 encoder = await self.ready()
-                self._pending_questions[text] = answer = self._put(
-                    encoder, _QUESTION, lambda encoder: _embed_question(encoder, text)
-                )
-                answer.add_done_callback(lambda _: self._pending_questions.pop(text, None))
-                embedded = await answer
+                embedded = await self._put(encoder, _QUESTION, lambda encoder: _embed_question(encoder, text))
             for array in (embedded.vector, embedded.tokens):
                 if array is not None:
                     array.setflags(write=False)
@@ -168,26 +158,12 @@ class EmbeddingWorker:
         return vectors
 
     async def passages(self, texts: Sequence[str], *, soon: bool = False) -> EncodedTexts:
-        """Embed as `documents` does, and return the tokens' codes; the encoder must be a `TokenEncoder`.
-
-        A fact that was just embedded as a question, to find similar facts, is not embedded again.
-        """
-        encoder = cast(TokenEncoder, await self.ready())
-        pending = [self._pending_questions[text] for text in texts if text in self._pending_questions]
-        if encoder.symmetric and pending:
-            await asyncio.wait(pending)
-        vectors, codes = np.empty((len(texts), encoder.space.dim), np.float32), [b""] * len(texts)
-        missing = []  # indexes of the texts to embed
-        for index, text in enumerate(texts):
-            question = self._questions.get(text) if encoder.symmetric else None
-            if question is None or question.tokens is None:
-                missing.append(index)
-            else:
-                vectors[index], codes[index] = question.vector, question.tokens.tobytes()
-        for piece, embedded in await self._embed("embed_passages", [texts[index] for index in missing], soon):
-            indexes = [missing[number] for number in piece]
-            vectors[indexes] = embedded.vectors
-            for index, code in zip(indexes, embedded.codes, strict=True):
+        """Embed as `documents` does, and return the tokens' codes; the encoder must be a `TokenEncoder`."""
+        vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
+        codes = [b""] * len(texts)
+        for piece, embedded in await self._embed("embed_passages", texts, soon):
+            vectors[piece] = embedded.vectors
+            for index, code in zip(piece, embedded.codes, strict=True):
                 codes[index] = code
         return EncodedTexts(vectors, tuple(codes))
 
@@ -278,7 +254,7 @@ class EmbeddingWorker:
         with self._cores.one() if self._cores else nullcontext():
             yield
 
-    def _serve(self, encoder: Encoder, job: _Job[Any], loop: asyncio.AbstractEventLoop) -> None:
+    def _serve(self, encoder: Encoder, job: _Job, loop: asyncio.AbstractEventLoop) -> None:
         try:
             result = job.run(encoder)
         except Exception as error:  # a text that breaks a runtime must not affect others

@@ -18,7 +18,6 @@ from scrubjay.encoders.protocol import (
     CANARY_QUERY,
     DRIFT_LIMIT,
     Encoder,
-    PlacingEncoder,
     TokenEncoder,
     drift,
     is_former,
@@ -190,8 +189,8 @@ class Indexer:
         return what if distance > DRIFT_LIMIT else None
 
     async def _canaries(self) -> Vectors:
-        query = await self._worker.query(CANARY_QUERY)
-        return np.vstack([query, await self._worker.documents(CANARY_DOCUMENTS)])
+        query = await self._worker.question(CANARY_QUERY)
+        return np.vstack([query.vector, await self._worker.documents(CANARY_DOCUMENTS)])
 
     async def begin_generation(self, encoder: Encoder) -> None:
         """Begin or continue to build passages with this model's vectors."""
@@ -260,7 +259,7 @@ class Indexer:
         """
         encoded_query = await self.embed_query(query)
         tokens = encoded_query.tokens if encoded_query else None
-        if tokens is None or not isinstance(encoder := await self.load(), PlacingEncoder):
+        if tokens is None or not isinstance(encoder := await self.load(), TokenEncoder):
             return [[] for _ in texts]
         matches: list[list[tuple[int, int, float]]] = []
         for text, code in zip(texts, (await self._worker.passages(texts, soon=True)).codes, strict=True):
