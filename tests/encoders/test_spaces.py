@@ -9,12 +9,17 @@ import pytest
 from berts import save_bert
 from hashing_encoder import HashingEncoder
 
-from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_encoder
-from scrubjay.encoders.folder import Prompts, effective_prompts, own_prompts
+from scrubjay.encoders import DRIFT_LIMIT, Encoder, Space, drift, open_encoder
+from scrubjay.encoders.folder import Prompts, prompts_of
+from scrubjay.encoders.protocol import CANARY_DOCUMENTS, CANARY_QUERY
 
 SPACE = Space(
     model="bundled", weights="a" * 64, tokenizer="b" * 64, dim=384, pooling="mean", max_seq_length=256
 )
+
+
+def canary_vectors(encoder: Encoder) -> np.ndarray:
+    return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])
 
 
 def test_a_space_keeps_its_identity_between_versions_of_scrubjay() -> None:
@@ -99,7 +104,7 @@ def test_runtime_noise_is_tolerated_and_eight_bit_noise_is_not() -> None:
 def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(
     named: dict[str, str | None], default: str | None, expected: Prompts
 ) -> None:
-    assert own_prompts(named, default) == expected
+    assert prompts_of("org/name", named, default, None, None) == expected
 
 
 @pytest.mark.parametrize(
@@ -120,10 +125,10 @@ def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(
     ],
 )
 def test_families_that_only_document_their_prefix_get_it(reference: str, query: str, document: str) -> None:
-    assert effective_prompts(reference, Prompts(), None, None) == Prompts(query, document)
+    assert prompts_of(reference, {}, None, None, None) == Prompts(query, document)
 
 
 def test_the_users_prompt_precedes_the_models_and_the_models_precedes_the_familys() -> None:
-    own = Prompts("mine: ")
-    assert effective_prompts("intfloat/e5-base", own, None, None) == own
-    assert effective_prompts("intfloat/e5-base", own, "", "doc: ") == Prompts("", "doc: ")
+    model = "intfloat/e5-base", {"query": "mine: "}, None
+    assert prompts_of(*model, None, None) == Prompts("mine: ")
+    assert prompts_of(*model, "", "doc: ") == Prompts("", "doc: ")

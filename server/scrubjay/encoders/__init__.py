@@ -1,8 +1,8 @@
 """Embedding models: texts in, unit vectors out.
 
 `open_encoder` opens a model by name, and `EmbeddingWorker` runs it for callers on an event loop. `Space`
-identifies its vectors, `is_former` recognises those of its earlier versions, and `canary_vectors` and `drift`
-detect a model that has changed.
+identifies its vectors, `is_former` recognises those of its earlier versions, and `drift` detects a model
+that has changed.
 """
 
 from scrubjay.encoders.bundled import BUNDLED
@@ -12,7 +12,6 @@ from scrubjay.encoders.protocol import (
     Encoder,
     Space,
     TokenEncoder,
-    canary_vectors,
     drift,
     is_former,
 )
@@ -25,7 +24,6 @@ __all__ = [
     "Encoder",
     "Space",
     "TokenEncoder",
-    "canary_vectors",
     "drift",
     "is_former",
     "open_encoder",

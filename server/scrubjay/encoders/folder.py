@@ -3,11 +3,11 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrubjay.errors import EncoderError
 
@@ -26,8 +26,7 @@ class ModelFolder:
     reference: str
 
 
-@dataclass(frozen=True)
-class Prompts:
+class Prompts(NamedTuple):
     """The prefixes of a question and of a stored text; "" for none."""
 
     query: str = ""
@@ -49,29 +48,25 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
 )
 
 
-def own_prompts(by_name: dict[str, str | None], default: str | None) -> Prompts:
-    """Return a model's own prompts; `encode_query` and `encode_document` find the same ones.
+def prompts_of(
+    reference: str,
+    own: Mapping[str, str | None],
+    default: str | None,
+    query: str | None,
+    document: str | None,
+) -> Prompts:
+    """Return the prompts to use: the user's (`query`, `document`), else the model's own, else its family's.
 
-    `by_name` has the prompts of its settings; the one named `default` replaces a missing one.
+    `own` has the prompts in the model's settings by name; the one named `default` replaces a missing one, as
+    in sentence-transformers. The family is recognised by the name in `reference`.
     """
-    texts = {name: text for name, text in by_name.items() if text}
+    texts = {name: text for name, text in own.items() if text}
     fallback = texts.get(default or "", "")
-    document = next((texts[name] for name in _DOCUMENT_NAMES if name in texts), fallback)
-    return Prompts(query=texts.get("query", fallback), document=document)
-
-
-def effective_prompts(reference: str, own: Prompts, query: str | None, document: str | None) -> Prompts:
-    """Return the prompts to use: the user's (`""` for none), else the model's own, else its family's.
-
-    The family is recognised by the name in `reference`.
-    """
-    defaults = own
-    if own == Prompts():
-        defaults = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
-    return Prompts(
-        query=defaults.query if query is None else query,
-        document=defaults.document if document is None else document,
-    )
+    own_document = next((texts[name] for name in _DOCUMENT_NAMES if name in texts), fallback)
+    usual = Prompts(texts.get("query", fallback), own_document)
+    if usual == Prompts():
+        usual = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), usual)
+    return Prompts(usual.query if query is None else query, usual.document if document is None else document)
 
 
 def cannot_load(folder: ModelFolder, error: Exception) -> EncoderError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.folder import ModelFolder, cannot_load, digest, effective_prompts, modules, own_prompts
+from scrubjay.encoders.folder import ModelFolder, cannot_load, digest, modules, prompts_of
 from scrubjay.encoders.onnx_tokens import OnnxTokenEncoder, Run, open_session
 from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import is_content_token
@@ -60,8 +60,8 @@ class OnnxEncoder(OnnxTokenEncoder):
         except Exception as error:  # on bad files, the two libraries may raise any exception
             raise cannot_load(folder, error) from error
         settings = _read_json(folder.path / "config_sentence_transformers.json")
-        model_prompts = own_prompts(settings.get("prompts", {}), settings.get("default_prompt_name"))
-        prompts = effective_prompts(folder.reference, model_prompts, query_prompt, document_prompt)
+        own = settings.get("prompts", {}), settings.get("default_prompt_name")
+        prompts = prompts_of(folder.reference, *own, query_prompt, document_prompt)
         weight_files = {graph, *graph.parent.glob(f"{graph.name}_data*"), *folder.path.glob("[0-9]*_*/*")}
         self.space = Space(
             model=folder.reference,

@@ -17,10 +17,9 @@ from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 DRIFT_LIMIT = 3e-3
 """The greatest `drift` at which new vectors still belong to the stored space.
 
-It was measured with the canaries and all-MiniLM-L6-v2. Harmless changes have a small drift: another runtime
-with the same weights 7e-13, bfloat16 5e-5, and int8 weights in another order of operations 7e-4, because of
-rounding to 8 bits. Harmful changes have a larger one: int8 instead of fp32 weights 8.3e-3, a limit of 128
-instead of 256 tokens 3.3e-2, a prompt before documents 5.0e-2, and a prompt before questions 9.6e-2.
+Measured with the canaries and all-MiniLM-L6-v2. Harmless: another runtime 7e-13, bfloat16 5e-5, int8 in
+another order of operations 7e-4. Harmful: int8 instead of fp32 8.3e-3, 128 instead of 256 tokens 3.3e-2, a
+prompt before documents 5.0e-2, before questions 9.6e-2.
 """
 
 CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
@@ -121,11 +120,6 @@ class TokenEncoder(Encoder, Protocol):
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return the start and the end (exclusive) of each token that has a code."""
         ...
-
-
-def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
-    """Embed the four canaries, shape (4, dim): the question first, then the documents."""
-    return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])
 
 
 def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.folder import ModelFolder, cannot_load, digests, effective_prompts, own_prompts
+from scrubjay.encoders.folder import ModelFolder, cannot_load, digests, prompts_of
 from scrubjay.encoders.hub import stay_offline
 from scrubjay.encoders.protocol import Space
 
@@ -35,8 +35,8 @@ class SentenceTransformerEncoder:
 
     def __init__(self, folder: ModelFolder, query_prompt: str | None, document_prompt: str | None) -> None:
         self._model = model = _load(folder)
-        model_prompts = own_prompts(model.prompts, model.default_prompt_name)
-        prompts = effective_prompts(folder.reference, model_prompts, query_prompt, document_prompt)
+        own = model.prompts, model.default_prompt_name
+        prompts = prompts_of(folder.reference, *own, query_prompt, document_prompt)
         weights, tokenizer = digests(folder)
         limit = model.max_seq_length
         self.space = Space(

@@ -1,7 +1,8 @@
 """Entries of the write-ahead log. Hooks write them as dicts; the engine parses them into these classes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -94,15 +95,20 @@ class HookEvent(BaseModel):
     redacted_answer: int = 0
 
 
+def _mapped(change: Callable[[str, str], str], value: Any, key: str = "") -> Any:
+    """Change each text in a JSON value; `change` gets a text and the name that metadata give it, or ""."""
+    if isinstance(value, str):
+        return change(value, key)
+    if isinstance(value, list | tuple):
+        return [_mapped(change, item, key) for item in value]
+    if isinstance(value, dict):
+        return {storable(name): _mapped(change, item, name) for name, item in value.items()}
+    return value
+
+
 def _storable(value: Any) -> Any:
     """Return a JSON value whose texts have only characters that tables accept."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, list | tuple):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {storable(key): _storable(item) for key, item in value.items()}
-    return value
+    return _mapped(lambda text, _: storable(text), value)
 
 
 def envelope(
@@ -164,25 +170,14 @@ def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
             parts = [redact_fields(commit) for commit in value]
             redacted[name], commit_secrets = [part for part, _ in parts], sum(count for _, count in parts)
         else:
-            redacted[name] = _redact_all(redactor, value) if name in _PROSE else value
+            redacted[name] = _mapped(partial(_redact, redactor), value) if name in _PROSE else value
     return redacted, redactor.count + commit_secrets
 
 
-def _redact_all(redactor: Redactor, value: Any, key: str = "") -> Any:
-    """Redact the texts in a value; `key` is the name that metadata give it."""
-    if isinstance(value, str):
-        return _redact_value(redactor, key, value) if key else redactor.redact(value)
-    if isinstance(value, list | tuple):
-        return [_redact_all(redactor, item, key) for item in value]
-    if isinstance(value, dict):
-        return {key: _redact_all(redactor, item, key) for key, item in value.items()}
-    return value
-
-
-def _redact_value(redactor: Redactor, key: str, value: str) -> str:
-    """Redact the value of a key, which may name a secret: a `password` is one in itself."""
+def _redact(redactor: Redactor, value: str, key: str) -> str:
+    """Redact a text; if it has a key, that may name a secret: a `password` is one in itself."""
     before, after = f'"{key}": "', '"'
-    text, count = redact(f"{before}{value}{after}")
+    text, count = redact(f"{before}{value}{after}") if key else ("", 0)
     if count and text.startswith(before) and text.endswith(after):
         redactor.count += count
         return text[len(before) : -len(after)]

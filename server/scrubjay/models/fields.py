@@ -69,7 +69,7 @@ def _zoned(value: Any) -> datetime:
         except ValueError:
             raise ValueError(f"must be an ISO 8601 date or time such as {_INSTANTS}") from None
     if not isinstance(value, datetime):
-        raise ValueError("must be an ISO 8601 date or time such as 2026-03-01T14:30:00Z")
+        raise ValueError(f"must be an ISO 8601 date or time such as {_INSTANTS}")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     if not 1 < aware.year < 9999 or not 1 < aware.astimezone(UTC).year < 9999:
         raise ValueError("must be between the years 2 and 9998")

@@ -332,7 +332,7 @@ class Ingested(Result):
 
 
 class Written(Result):
-    """How many records a write of several documents changed."""
+    """How many records a write changed."""
 
     count: int
 
@@ -392,12 +392,6 @@ class Profile(Result):
     recent: list[Hit]
     total: int
     spent: int  # estimated tokens of the texts
-
-
-class Reviewed(Result):
-    """The result of a review of a fact."""
-
-    id: str
 
 
 class Restored(Result):

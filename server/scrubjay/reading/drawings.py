@@ -3,7 +3,6 @@
 import zipfile
 from collections.abc import Iterator, Mapping
 
-from scrubjay.reading.number_formats import written_date, written_number
 from scrubjay.reading.parts import Element, Relation, parse_part
 
 Rows = list[list[str]]
@@ -35,16 +34,9 @@ def _chart(root: Element) -> Rows:
 
 
 def _values_by_index(series: Element, name: str) -> dict[str, str]:
-    """Return the labels or values of a series as they are displayed."""
-    points: dict[str, str] = {}
-    for cache in series.iterfind(f"{{*}}{name}//{{*}}numCache"):
-        usual = cache.findtext("{*}formatCode") or ""
-        for point in cache.iterfind("{*}pt"):
-            value, code = point.findtext("{*}v") or "", point.get("formatCode") or usual
-            points[point.get("idx")] = written_date(value, code) or written_number(value, code) or value
-    for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
-        points.setdefault(point.get("idx"), point.findtext("{*}v") or "")
-    return points
+    """Return the labels or values of a series."""
+    points = series.iterfind(f"{{*}}{name}//{{*}}pt")
+    return {point.get("idx"): point.findtext("{*}v") or "" for point in points}
 
 
 def _diagram(root: Element) -> Rows:

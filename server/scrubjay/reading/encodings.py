@@ -71,7 +71,6 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
 _HOLE = re.compile("\x00+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _LETTER_CODES = re.compile(r"(?<!\\)((?:\\\\)*+)((?:\\u[0-9a-fA-F]{4})++)")  # of a JSON string
-_JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*+"?|\[\s*+\]|\{\s*+\}|[][{},:]|[^][{},:"\s]++')
 LONGEST_LINE = 2000  # characters; JSON with a longer line was written for machines
 
 
@@ -248,25 +247,8 @@ def convert_json(text: str) -> Conversion:
     """Keep the lines, with letters for their codes; split one long line, so that search finds its parts."""
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
         with suppress(ValueError, RecursionError):  # not JSON, or several values
-            json.loads(text)
-            text = _on_lines(text)
+            text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
     return Conversion(_LETTER_CODES.sub(_letters, text))
-
-
-def _on_lines(text: str) -> str:
-    """Write each value of a JSON text on its own line as it stands, such as 1.10, and repeated keys."""
-    parts: list[str] = []
-    depth = 0
-    for part in _JSON_PART.findall(text):
-        depth += (part in "[{") - (part in "]}")
-        line_end = f"\n{' ' * depth}"
-        if part in "]}":
-            parts += line_end, part
-        elif part in "[{,":
-            parts += part, line_end
-        else:
-            parts.append(": " if part == ":" else part)
-    return "".join(parts)
 
 
 def _letters(codes: re.Match[str]) -> str:

@@ -1,7 +1,6 @@
 """Writes a number with the signs that its format in an office file adds: percent, currency, unit, zeros."""
 
 import re
-from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -13,7 +12,6 @@ _TOKEN = re.compile(
 _FIRST_SECTION = re.compile(r'(?:"[^"]*"|\\.|[^;"\\])*')
 _SIGNS = " +-()"
 _NUMBER = re.compile(r"-?\d{1,30}(?:\.\d{1,400})?(?:[eE][-+]?\d{1,3})?")
-_DAY_0, _LAST_DAY = datetime(1899, 12, 30), 2_958_466  # the years 1900 to 9999
 
 
 class _Format(NamedTuple):
@@ -30,21 +28,13 @@ def written_number(value: str, code: str) -> str | None:
     ('25%', '12 kg', None)
     """
     number_format = _parse(code)
-    if number_format is None or not _NUMBER.fullmatch(value):  # a chart has #N/A among its numbers
+    if number_format is None or not _NUMBER.fullmatch(value):
         return None
     number = float(value) * (100 if number_format.is_percent else 1)
     text = str(int(abs(number))) if number.is_integer() else f"{abs(number):.15g}"
     if text.isdigit():
         text = text.zfill(number_format.digits)
     return f"{'-' if number < 0 else ''}{number_format.before}{text}{number_format.after}"
-
-
-def written_date(value: str, code: str) -> str | None:
-    """Write a number whose format is that of a date as a date; None for other formats."""
-    is_date = any(other in "dDyY" for *_, other in _TOKEN.findall(code) if other)
-    if not is_date or not _NUMBER.fullmatch(value) or not 0 < float(value) < _LAST_DAY:
-        return None
-    return str(_DAY_0 + timedelta(seconds=round(float(value) * 86_400))).removesuffix(" 00:00:00")
 
 
 @lru_cache(maxsize=256)

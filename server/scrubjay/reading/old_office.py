@@ -40,9 +40,6 @@ _LONG_NUMBER = re.compile(r"(?<!\\)(\\[a-z]{1,32}-?\d{9})\d+")
 _SEPARATE_TEXTS = re.compile(  # striprtf drops these groups
     r"(?:\\\*)?\\(?:footnote|annotation|header[lrf]?|footer[lrf]?|shp|shpgrp|shpinst|shptxt)\b ?"
 )
-_RTF_BAR = "\ue000"  # stands for a bar, because striprtf ends cells with bars
-_ROW_END = re.compile(r"(\\row\b)")
-_BREAK_IN_CELL = re.compile(r"\\(?:par|line)\b ?")
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
 
@@ -245,8 +242,7 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
 
     to_text: Callable[..., str] = rtf_to_text
     source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # striprtf takes quadratic time for long numbers
-    source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source)).replace("|", _RTF_BAR)
-    source = "".join(map(_without_breaks_in_cells, _ROW_END.split(source)))
+    source = _SEPARATE_TEXTS.sub(" ", _DELETED.sub("", source))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 
     def mark(match: re.Match[str]) -> str:
@@ -255,15 +251,9 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
 
     marked = _RTF_LEVEL.sub(mark, source)
     text = _BROKEN_ROW.sub("|", to_text(marked, errors="replace"))
-    title = _RTF_TITLE.search(source.replace(_RTF_BAR, "|"))
+    title = _RTF_TITLE.search(source)
     text = "\n\n".join(_paragraphs(text.split("\n")))
     return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
-
-
-def _without_breaks_in_cells(source: str) -> str:
-    """Join the paragraphs of each cell in the source of a row, because striprtf ends rows at line ends."""
-    before, start, row = source.partition("\\trowd")
-    return before + start + _BREAK_IN_CELL.sub(" ", row)
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
@@ -271,9 +261,9 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
     for is_row, group in groupby(lines, key=lambda line: line.endswith("|")):
         if is_row:
             rows = [_RTF_HEADING.sub("", line).split("|")[:-1] for line in group]
-            yield "\n".join(markdown_table([[cell.replace(_RTF_BAR, "|") for cell in row] for row in rows]))
+            yield "\n".join(markdown_table(rows))
         else:
-            yield from (line.replace(_RTF_BAR, "|") for line in map(_rtf_line, group) if line)
+            yield from filter(None, map(_rtf_line, group))
 
 
 def _rtf_line(line: str) -> str:

@@ -21,7 +21,7 @@ from scrubjay.models.records import (
     is_current,
 )
 from scrubjay.models.requests import FactText, Review, parse
-from scrubjay.models.results import MemoryAdded, Reviewed
+from scrubjay.models.results import MemoryAdded, Written
 from scrubjay.records import distilled, versions
 from scrubjay.records.passages import record_change
 from scrubjay.store import conditions
@@ -231,13 +231,13 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
     )
 
 
-async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
+async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Written]:
     """Plan to keep a derived fact as if a person had stated it. Raises NotFound if no fact has the id."""
     request = parse(Review, envelope.args)
     fact = await store.find(request.id)
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory has the id {request.id[:80]!r}. It may be purged.")
-    return Plan(Reviewed(id=fact.id), [record_change(fact.model_copy(update={"review": "approved"}))])
+    return Plan(Written(count=1), [record_change(fact.model_copy(update={"review": "approved"}))])
 
 
 def is_derived(record: AnyRecord) -> bool:
