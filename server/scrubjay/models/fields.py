@@ -17,8 +17,7 @@ MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON
 MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut longer ones and say so
 _INSTANTS = "2026-03-01 or 2026-03-01T14:30:00Z"
 _PHRASES = "yesterday, last Tuesday, 3 days ago or November 11"
-# `parse_when` checks words as if this were today: the last day of a leap year, when even February 29 has
-# passed.
+# Today for the check of words in `parse_when`: the last day of a leap year, when February 29 has passed.
 _REFERENCE_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)
 
 
@@ -149,7 +148,6 @@ Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
 PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
 Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]
 OneScope = Annotated[str, StringConstraints(pattern=_LABEL)]
-# The bound stands before the validator. After it, pydantic would write the bound into the schema as
-# `maxLength`, which only applies to strings.
+# After the validator, pydantic would write the bound into the schema as `maxLength`, which is for strings.
 Metadata = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)]
 Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

@@ -1,6 +1,8 @@
 """Describes the mistakes in a request: each sentence names the argument, the value and what is allowed."""
 
+import tomllib
 from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,32 +13,8 @@ from scrubjay.models.fields import PATTERNS
 MOST = 5  # mistakes that are described
 LONGEST = 80  # characters of a quoted value
 
-# pydantic's type of error -> the rule for a valid value, filled in from the error's context
-_RULES = {
-    "string_type": "must be text",
-    "string_unicode": "contains half of a surrogate pair, which is not text; remove it",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a finite number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "dict_type": "must be an object of names and values",
-    "model_type": "must be an object of names and values",
-    "model_attributes_type": "must be an object of names and values",
-    "int_parsing": "must be a whole number",
-    "json_invalid": "must be JSON ({error})",
-    "too_short": "must have {min_length:,} or more items",
-    "extra_forbidden": "is not a field here",
-    "missing": "is missing; give it",
-    "greater_than_equal": "must be at least {ge:,}",
-    "less_than_equal": "must be at most {le:,}",
-    "literal_error": "must be {expected}",
-    "string_too_short": "is empty; give some text",
-    "string_pattern_mismatch": "must match the pattern {pattern}",
-    "union_tag_not_found": "must have the field {discriminator}",
-    "union_tag_invalid": "has {tag!r} as {discriminator}, which must be one of {expected_tags}",
-}
+# pydantic's type of error -> the rule for a valid value
+_RULES: dict[str, str] = tomllib.loads((files(__package__) / "rules.toml").read_text("utf-8"))
 _LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to quote
 
 

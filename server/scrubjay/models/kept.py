@@ -4,18 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from scrubjay.models.fields import (
-    MAX_MEMORY,
-    Count,
-    Flag,
-    Importance,
-    Instant,
-    Metadata,
-    Name,
-    OneScope,
-    Text,
-)
-from scrubjay.models.requests import RecordTurn, Request, Tags
+from scrubjay.models.fields import Count, Flag, Importance, Instant, Metadata, Name, OneScope, Text
+from scrubjay.models.requests import FactContent, Path, RecordTurn, Request, Tags
 
 
 class KeptSession(Request):
@@ -48,10 +38,10 @@ class KeptFact(Request):
     source: Name
     id: Annotated[Text, Field(max_length=2_000)]
     scope: OneScope
-    content: Annotated[Text, Field(max_length=MAX_MEMORY)]
+    content: FactContent
     created_at: Instant | None = None
     updated_at: Instant | None = None
-    earlier: list[tuple[Annotated[Text, Field(max_length=MAX_MEMORY)], Instant | None]] = Field([])
+    earlier: list[tuple[FactContent, Instant | None]] = Field([])
     session_id: Name | None = None
     tags: Tags = Field([])
     importance: Importance = 5.0
@@ -67,7 +57,7 @@ class KeptFacts(Request):
 class KeptNote(Request):
     """A note in a file of a host's memory; `at` is the time since when the file has had it."""
 
-    content: Annotated[Text, Field(max_length=MAX_MEMORY)]
+    content: FactContent
     scope: OneScope
     at: Instant | None = None
     session_id: Name | None = None
@@ -79,7 +69,7 @@ class KeptMemoryFile(Request):
     """All notes in a file of a host's memory; `is_whole` is False if some of them were left out."""
 
     source: Name
-    path: Annotated[Text, Field(max_length=4_096)]
+    path: Path
     entries: list[KeptNote]
     is_whole: Flag = True
 

@@ -145,8 +145,7 @@ class Passage(Row):
     src: PassageSrc
     record_id: str
     part: int  # 0-based within (record, role)
-    # user, assistant, summary or a speaker's name; COMMIT for chunks of commits; None for facts and other
-    # chunks
+    # user, assistant, summary or a speaker's name; COMMIT for chunks of commits; None for others and facts
     role: str | None = None
     text: str
     search_text: str

@@ -42,6 +42,7 @@ Share = Annotated[Real, Field(ge=0, le=1)]
 Budget = Annotated[Count, Field(ge=50, le=MOST_TOKENS)]
 Neighbours = Annotated[Count, Field(ge=0, le=20)]
 Query = Annotated[Text, Field(max_length=10_000)]
+FactContent = Annotated[Text, Field(max_length=MAX_MEMORY)]
 SideText = Annotated[Text, Field(max_length=MAX_TURN_TEXT)]
 Labels = Annotated[list[Name], Field(max_length=200)]
 Tags = Annotated[list[Tag], Field(max_length=100)]
@@ -171,9 +172,7 @@ class SearchDocuments(Request):
 class AddMemory(Request):
     """Save one fact."""
 
-    content: Annotated[Text, Field(max_length=MAX_MEMORY)] = Field(
-        description="One fact, understandable on its own."
-    )
+    content: FactContent = Field(description="One fact, understandable on its own.")
     partition_id: PartitionId = about(
         "mem_semantic (facts), mem_preference, mem_procedural (how to do), "
         "mem_episodic (events), mem_hippocampus (inbox).",
@@ -263,17 +262,12 @@ class Forget(Request):
     """Hide records from every search."""
 
     id: Name | None = about("The id of a memory, turn or document.")
-    content: Annotated[Text, Field(max_length=MAX_MEMORY)] | None = about(
-        "The exact words of a fact, instead of its id."
-    )
+    content: FactContent | None = about("The exact words of a fact, instead of its id.")
     query: Query | None = about("What the facts and turns to forget are about.")
     scope: OneScope | None = about("Where content and query search; by default, this project.")
     dry_run: Flag = about("Only list what would be forgotten.", False)
     reason: Reason | None = about("Why.")
-    purge: Flag = about(
-        "Permanently delete it from the disk, older versions included.",
-        False,
-    )
+    purge: Flag = about("Permanently delete it from the disk, older versions included.", False)
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:

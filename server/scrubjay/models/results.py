@@ -117,6 +117,9 @@ class Mark(Result):
     at: str
 
 
+Reason = Literal["window", "relation", "tag", "entity", "known", "update", "contradict", "similar"]
+
+
 class Hit(Result):
     """One hit: a fact or a turn under `memory`, a document's passage under `chunk`; never both."""
 
@@ -159,9 +162,7 @@ class Hit(Result):
     context: Context | None = None
     documents: list[Source] | None = None
     # for a related record, why it is included; for a similar one, its relation to the new fact
-    reason: (
-        Literal["window", "relation", "tag", "entity", "known", "update", "contradict", "similar"] | None
-    ) = None
+    reason: Reason | None = None
     # the tag or entity that a related record shares with a hit, or the id of the hit that it is linked to
     via: str | None = None
 
@@ -365,12 +366,10 @@ class Forgotten(Result):
     ids: list[str]
     forgotten: int
     purged: int = 0
-    files: SkipJsonSchema[
-        list[str]
-    ] = []  # files of purged documents, which the next ingest of their folder reads
-    kept_until: SkipJsonSchema[datetime | None] = (
-        None  # until then, older versions in a bucket hold the purged text
-    )
+    # files of purged documents, which the next ingest of their folder reads
+    files: SkipJsonSchema[list[str]] = []
+    # until then, older versions in a bucket hold the purged text
+    kept_until: SkipJsonSchema[datetime | None] = None
     newer: SkipJsonSchema[list[str]] = []  # newer versions of forgotten facts, which searches still find
     candidates: SkipJsonSchema[list[Hit]] = []  # in a dry run
     note: str | None = None  # a dry run's candidates, quoted
