@@ -155,17 +155,3 @@ async def test_the_turn_whose_tokens_match_ranks_first_and_late_off_finds_the_sa
     plain = await search(core, "which acorn was hidden under stone 2", top_k=10)
     assert {hit.id for hit in plain.results} == {hit.id for hit in late.results}
     await core.close()
-
-
-async def test_a_repeated_question_is_answered_in_the_same_order(core: Core):
-    for number in range(30):
-        await turn(core, f"s{number % 3}", user=f"zebra {number % 5} and lion {number % 7}")
-    await embedded(core)
-    first = [
-        (hit.id, hit.relevance_score) for hit in (await search(core, "zebra 3 or lion 4", top_k=30)).results
-    ]
-    for _ in range(3):
-        assert [
-            (hit.id, hit.relevance_score)
-            for hit in (await search(core, "zebra 3 or lion 4", top_k=30)).results
-        ] == first

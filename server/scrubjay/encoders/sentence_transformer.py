@@ -15,9 +15,8 @@ from scrubjay.encoders.protocol import Space
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# On a CPU larger batches are slower, because activations no longer fit into the cache: 256 texts of 80 tokens
-# on average took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single
-# texts took 5.7 s, but they are slower than batches if they are short.
+# Larger batches no longer fit into the cache of a CPU: 256 texts of 80 tokens took 6.6 s in batches of 8, 8.4
+# in batches of 32, 12.9 in batches of 128. Single texts took 5.7 s, but are slower if they are short.
 _BATCH = 8
 _NO_LIMIT = 10**9  # a tokenizer without a limit has a larger number
 
@@ -75,9 +74,6 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    # Compute float16 and bfloat16 weights in float32: float16 is slow on a CPU, and both give vectors whose
-    # length is not 1.
-    settings = {"dtype": torch.float32}
     # A short question took 18 ms with one thread and 102 ms with two while the machine was busy.
     torch.set_num_threads(1)
     try:
@@ -86,7 +82,7 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
             device="cpu",
             local_files_only=True,
             trust_remote_code=False,
-            model_kwargs=settings,
+            model_kwargs={"dtype": torch.float32},  # float16 is slow on a CPU, and its vectors are not unit
         )
     except Exception as error:  # for bad files, the library may raise anything
         raise cannot_load(folder, error) from error

@@ -63,8 +63,8 @@ class EmbeddingWorker:
 
     def __init__(self, open_model: Callable[[], Encoder], cores: Cores | None = None) -> None:
         self._open, self._cores = open_model, cores
-        self._state: State = "cold"
-        self._reason: str | None = None
+        self.state: State = "cold"
+        self.reason: str | None = None  # why the last load failed, as a sentence
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
         self._jobs: _Jobs = queue.PriorityQueue()
@@ -78,21 +78,11 @@ class EmbeddingWorker:
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
         self._closed = False
 
-    @property
-    def state(self) -> State:
-        """The state of the model: cold, loading, ready or failed."""
-        return self._state
-
-    @property
-    def reason(self) -> str | None:
-        """The reason why the last load failed, as a sentence; None in any other state."""
-        return self._reason
-
     def start(self) -> None:
         """Start loading the model in its thread, unless that has already begun; return at once."""
-        if self._closed or self._state in ("loading", "ready"):
+        if self._closed or self.state in ("loading", "ready"):
             return
-        self._state, self._reason = "loading", None
+        self.state, self.reason = "loading", None
         self._settled.clear()
         # A daemon thread, so that the process can exit while gigabytes are loaded.
         _thread("scrubjay-encoder", self._load_and_work, asyncio.get_running_loop())
@@ -103,14 +93,14 @@ class EmbeddingWorker:
         Raises:
             EncoderError: the load failed, or the worker was closed.
         """
-        if self._state == "cold":
+        if self.state == "cold":
             self.start()
-        if self._state == "loading":
+        if self.state == "loading":
             await self._settled.wait()
         if self._closed:
             raise EncoderError("The engine is closing: it embeds nothing any more. Repeat the call.")
         if self._encoder is None:
-            raise EncoderError(self._reason or "The model is not loaded.")
+            raise EncoderError(self.reason or "The model is not loaded.")
         return self._encoder
 
     async def question(self, text: str) -> EncodedQuery:
@@ -264,8 +254,8 @@ class EmbeddingWorker:
             loop.call_soon_threadsafe(_answer, job.answer, result)
 
     def _settle(self, encoder: Encoder | None, reason: str | None) -> None:
-        self._encoder, self._reason = encoder, reason
-        self._state = "failed" if encoder is None else "ready"
+        self._encoder, self.reason = encoder, reason
+        self.state = "failed" if encoder is None else "ready"
         self._settled.set()
 
 

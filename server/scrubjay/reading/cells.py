@@ -7,7 +7,7 @@ import zipfile
 from lxml import etree
 
 from scrubjay.reading.number_formats import BUILT_IN, written_number
-from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
+from scrubjay.reading.parts import Element, parse_part, parsed_relations, related_parts, relation_id
 
 _WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
 _ADDRESSES = ("http://", "https://", "mailto:")
@@ -54,17 +54,15 @@ class Cells:
 
     def comments(self, sheet: str) -> dict[Position, str]:
         """Return the comments of a sheet by position; a thread replaces its note for old programs."""
-        notes: dict[Position, str] = {}
-        threads: dict[Position, str] = {}
-        for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
-            if kind == "comments" and part in self._archive.namelist():
-                for comment in parse_part(self._archive, part).iterfind("{*}commentList/{*}comment"):
-                    text = "".join(run.text or "" for run in comment.iter("{*}t"))
-                    notes[_position(comment.get("ref"))] = " ".join(text.split())
-            elif kind == "threadedComment" and part in self._archive.namelist():
-                for comment in parse_part(self._archive, part).iterfind("{*}threadedComment"):
-                    position, text = _position(comment.get("ref")), comment.findtext("{*}text") or ""
-                    threads[position] = " ".join([threads.get(position, ""), *text.split()]).strip()
+        part, notes, threads = self._sheets.get(sheet, ""), dict[Position, str](), dict[Position, str]()
+        for root in parsed_relations(self._archive, part, "comments"):
+            for comment in root.iterfind("{*}commentList/{*}comment"):
+                text = "".join(run.text or "" for run in comment.iter("{*}t"))
+                notes[_position(comment.get("ref"))] = " ".join(text.split())
+        for root in parsed_relations(self._archive, part, "threadedComment"):
+            for comment in root.iterfind("{*}threadedComment"):
+                position, text = _position(comment.get("ref")), comment.findtext("{*}text") or ""
+                threads[position] = " ".join([threads.get(position, ""), *text.split()]).strip()
         return notes | threads
 
     def links(self, sheet: str) -> dict[Position, str]:
@@ -84,11 +82,11 @@ class Cells:
 
     def boxes(self, sheet: str) -> list[str]:
         """Return the texts of the boxes drawn on a sheet."""
-        texts = []
-        for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
-            if kind == "drawing" and part in self._archive.namelist():
-                for paragraph in parse_part(self._archive, part).iterfind(".//{*}txBody/{*}p"):
-                    texts.append("".join(run.text or "" for run in paragraph.iter("{*}t")))
+        texts = [
+            "".join(run.text or "" for run in paragraph.iter("{*}t"))
+            for root in parsed_relations(self._archive, self._sheets.get(sheet, ""), "drawing")
+            for paragraph in root.iterfind(".//{*}txBody/{*}p")
+        ]
         return [f"\n{text}" for text in texts if text.strip()]
 
     def _displayed_text(self, cell: Element) -> str | None:

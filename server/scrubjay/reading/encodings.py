@@ -3,8 +3,10 @@
 import codecs
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib.resources import files
 
 from scrubjay.reading.result import Conversion, Unreadable
 
@@ -19,28 +21,12 @@ _DECLARED = re.compile(
     rb"(?:charset|encoding|coding)\s*[=:]\s*+(?:[\"']\s*+)?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
 _DECLARATION = 1024  # bytes at the beginning, where a file may declare its encoding
-# Encodings that writers declare although they use a larger one. Browsers read them so, too.
-_WIDER = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "shift_jis": "cp932",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "euc_kr": "cp949",
-    "big5": "big5hkscs",
-}
+_TABLES = tomllib.loads((files(__package__) / "encodings.toml").read_text("utf-8"))
+_WIDER: dict[str, str] = _TABLES["wider"]
+_LIKELY: list[str] = _TABLES["likely"].split()
 _C1 = re.compile("[\x80-\x9f]")  # controls that no text has; larger encodings have letters here
 _SAMPLE = 1_000_000  # bytes that are checked for binary data
 _GUESSED_FROM = 100_000  # bytes of the longest sample for a guess
-# Encodings that files have in practice. With all hundred encodings as candidates, the guess for a short Latin
-# text is one for Urdu or of a mainframe.
-_LIKELY = (
-    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 koi8-r koi8-u iso8859-2 iso8859-5 "
-    "iso8859-7 mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 "
-    "big5hkscs cp949"
-).split()
 _FAVOURED = {"cp1252": 1.4}  # factors of the likelihood; cp1252 is the commonest encoding
 _SURE = 1.06  # how many times likelier the best guess must be than the next guess with another text
 # A text with at most `_FEW` bytes beyond ASCII, as in a name or two, counts as cp1252 if that is at least

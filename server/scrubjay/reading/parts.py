@@ -2,6 +2,7 @@
 
 import posixpath
 import zipfile
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -41,6 +42,13 @@ def related_parts(archive: zipfile.ZipFile, part: str) -> dict[str, Relation]:
         )
         for reference in parse_part(archive, relations)
     }
+
+
+def parsed_relations(archive: zipfile.ZipFile, part: str, kind: str) -> Iterator[Element]:
+    """Parse each part of a kind that `part` refers to."""
+    for relation in related_parts(archive, part).values():
+        if relation.kind == kind and relation.part in archive.namelist():
+            yield parse_part(archive, relation.part)
 
 
 def relation_id(element: Element) -> str:

@@ -1,7 +1,7 @@
 """Finds the columns and tables of a PDF page by the positions of its pieces of text."""
 
+from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
 from typing import NamedTuple
 
 from pypdfium2 import PdfTextPage  # type: ignore[import-untyped]
@@ -134,7 +134,6 @@ def _text(layer: PdfTextPage, cell: _Cell) -> str:
     return " ".join(layer.get_text_bounded(*cell).split())
 
 
-def _letter_counts(text: str) -> list[tuple[str, int]]:
+def _letter_counts(text: str) -> Counter[str]:
     """Count the letters and digits, which a layout must not change."""
-    letters = sorted(filter(str.isalnum, text))
-    return [(letter, len(list(group))) for letter, group in groupby(letters)]
+    return Counter(filter(str.isalnum, text))

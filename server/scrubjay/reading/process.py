@@ -62,7 +62,7 @@ class ReadingProcesses:
         end = time.monotonic() + request["seconds"]
         process = self._acquire(end)
         try:
-            fields, text = process.ask(request, data, end, request["seconds"])
+            fields, text = process.ask(request, data, end)
         except BaseException:
             process.end()
             raise
@@ -131,7 +131,7 @@ class _Process:
     def wait_idle(self, then: Callable[[], None]) -> None:
         self._idle_timer = _start_timer(_IDLE, then)
 
-    def ask(self, request: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
+    def ask(self, request: Head, data: bytes, end: float) -> tuple[Head, bytes]:
         """Send a file and receive the result; kill the process at the time `end`."""
         assert self._process.stdin is not None and self._process.stdout is not None
         timer = _start_timer(max(0.0, end - time.monotonic()), self._process.kill)
@@ -147,7 +147,7 @@ class _Process:
         if answer is not None:
             return answer
         if time.monotonic() >= end or self._process.returncode == -getattr(signal, "SIGXCPU", 0):
-            raise Unreadable(f"takes longer than {seconds:g} s to read; split it")
+            raise Unreadable(f"takes longer than {request['seconds']:g} s to read; split it")
         limit = f"needs more than {MOST_MEMORY >> 20} MB of memory"
         raise Unreadable(f"is damaged, or {limit}: it ended the process that read it")
 

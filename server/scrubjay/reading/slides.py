@@ -9,7 +9,7 @@ from lxml import etree
 from scrubjay.reading.drawings import drawn_rows
 from scrubjay.reading.formulas import formula, subscript
 from scrubjay.reading.office import core_properties, markdown_table
-from scrubjay.reading.parts import Element, Relation, parse_part, related_parts, relation_id
+from scrubjay.reading.parts import Element, parse_part, parsed_relations, related_parts, relation_id
 from scrubjay.reading.result import Budget, Conversion
 
 _DECK = "ppt/presentation.xml"
@@ -39,8 +39,8 @@ def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
     for shape in shapes:
         blocks += [_block(shape)] if shape is not title else []
         blocks += ["\n".join(markdown_table(rows)) for rows in drawn_rows(archive, shape, related)]
-    blocks += [f"Comment: {text}" for text in _comments(archive, related.values())]
-    if notes := _notes(archive, related.values()):
+    blocks += [f"Comment: {text}" for text in _comments(archive, part)]
+    if notes := _notes(archive, part):
         blocks.append(f"Notes: {notes}")
     return "\n\n".join(block for block in blocks if block.strip())
 
@@ -103,19 +103,16 @@ def _rows(table: Element) -> Iterator[list[str]]:
         above = cells
 
 
-def _comments(archive: zipfile.ZipFile, related: Iterable[Relation]) -> Iterator[str]:
-    for kind, part in related:
-        if kind == "comments" and part in archive.namelist():
-            for comment in parse_part(archive, part).iter("{*}cm"):
-                yield " ".join("".join(comment.itertext()).split())
+def _comments(archive: zipfile.ZipFile, part: str) -> Iterator[str]:
+    for root in parsed_relations(archive, part, "comments"):
+        for comment in root.iter("{*}cm"):
+            yield " ".join("".join(comment.itertext()).split())
 
 
-def _notes(archive: zipfile.ZipFile, related: Iterable[Relation]) -> str:
-    for kind, part in related:
-        if kind == "notesSlide":
-            bodies = (shape for shape in _shapes(archive, part) if _placeholder(shape).get("type") == "body")
-            return "\n".join(map(_text, bodies)).strip()
-    return ""
+def _notes(archive: zipfile.ZipFile, part: str) -> str:
+    notes = [each.part for each in related_parts(archive, part).values() if each.kind == "notesSlide"]
+    shapes = _shapes(archive, notes[0]) if notes else []
+    return "\n".join(_text(shape) for shape in shapes if _placeholder(shape).get("type") == "body").strip()
 
 
 def _text(shape: Element) -> str:

@@ -100,8 +100,6 @@ def _write_as_text(root: Element) -> None:
     for line_end in root.iter(f"{_W}cr", f"{_W}br"):  # mammoth drops the ends of pages
         line_end.tag = f"{_W}br"
         line_end.attrib.clear()
-    for tab in root.iter(f"{_W}ptab"):
-        tab.tag = f"{_W}tab"
     for wrapper in list(root.iter(*_WRAPPERS)):
         _replace(wrapper, list(wrapper))
     _move_boxes(root)
