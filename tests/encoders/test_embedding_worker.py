@@ -165,10 +165,8 @@ async def test_a_cancelled_caller_leaves_no_work_behind(make) -> None:
     await asyncio.sleep(0)
     for task in (begun, waiting):
         task.cancel()
-    assert all(
-        isinstance(end, asyncio.CancelledError)
-        for end in await asyncio.gather(begun, waiting, return_exceptions=True)
-    )
+    ends = await asyncio.gather(begun, waiting, return_exceptions=True)
+    assert [type(end) for end in ends] == [asyncio.CancelledError] * 2
     encoder.gate.release(9)
     await asyncio.wait_for(worker.question("after"), PATIENCE)
     assert (await asyncio.wait_for(worker.documents(["new"]), PATIENCE)).shape == (1, 64)
@@ -294,12 +292,9 @@ async def test_everything_else_takes_precedence_over_documents(make) -> None:
     assert encoder.nice["documents"] > encoder.nice["question"]
 
 
-async def test_two_engines_share_the_cores_of_one_machine(make, tmp_path) -> None:
+async def test_two_engines_share_the_cores_of_one_machine(tmp_path) -> None:
     encoder = sharing(GatedEncoder())
-    one, other = (
-        EmbeddingWorker(lambda: encoder, Cores(str(tmp_path), 1)),
-        EmbeddingWorker(lambda: encoder, Cores(str(tmp_path), 1)),
-    )
+    one, other = (EmbeddingWorker(lambda: encoder, Cores(str(tmp_path), 1)) for _ in range(2))
     long = "x" * 1_000
     tasks = [
         asyncio.create_task(worker.documents([f"{name} {number} {long}" for number in range(3)]))

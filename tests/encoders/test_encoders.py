@@ -50,8 +50,6 @@ def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_the_default_encoder_imports_neither_torch_nor_the_package_of_its_weights() -> None:
     done = _run("""
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from scrubjay.encoders import open_encoder
 encoder = open_encoder()
 assert encoder.embed_documents(["one text"]).shape == (1, 384)
@@ -62,12 +60,8 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_the_default_encoder_writes_no_file_into_the_users_home(tmp_path: Path) -> None:
+    code = "from scrubjay.encoders import open_encoder; open_encoder().embed_query('a question')"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
-    code = """
-from pathlib import Path
-from scrubjay.encoders import open_encoder
-open_encoder().embed_query("a question")
-"""
     environment |= {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
     assert list(tmp_path.rglob("*")) == []
@@ -112,11 +106,8 @@ def test_another_model_gives_the_vectors_of_sentence_transformers(tmp_path: Path
 
 
 @pytest.mark.long
-def test_a_hub_id_that_is_not_on_disk_names_the_command_and_opens_no_connection(
-    tmp_path: Path,
-) -> None:
-    # Every attempt to reach another machine ends the process; a closed network would only look like a slow
-    # one.
+def test_a_hub_id_that_is_not_on_disk_names_the_command_and_opens_no_connection(tmp_path: Path) -> None:
+    # Every attempt to reach another machine ends the process.
     code = """
 import socket, sys, time
 def refuse(*_): raise SystemExit("a connection was tried")
@@ -141,13 +132,13 @@ print(time.perf_counter() - begun < 2)
 @pytest.mark.parametrize(
     "name", ["", "minilm", "./models/x", "a/b/c", "a b/c", "https://example.org/a/b", "a/b@"]
 )
-def test_an_invalid_model_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_model_name_is_refused(name: str) -> None:
     with pytest.raises(EncoderError, match="is not the name of a model"):
         open_encoder(name)
 
 
 @pytest.mark.long
-def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
+def test_a_name_that_the_hub_forbids_is_refused() -> None:
     with pytest.raises(EncoderError, match="'a--b/c' cannot be the id of a model"):
         open_encoder("a--b/c")
 

@@ -59,9 +59,8 @@ async def test_turns_and_facts_get_token_codes_and_chunks_and_summaries_do_not(c
     await document(core, "Zebra crossings are painted white.")
     assert await coded(core) == await core.store.passages.count(TELLING) == 3
     (piece,) = await core.store.passages.select("role = 'user'", columns=["token_vectors", "space_id"])
-    assert (
-        len(piece.token_vectors or b"") == 2 * BITS // 8 and piece.space_id == HashingEncoder().space.space_id
-    )
+    assert len(piece.token_vectors or b"") == 2 * BITS // 8
+    assert piece.space_id == HashingEncoder().space.space_id
     assert (await asked(core, "which zebra?")).tokens is not None
 
 
@@ -106,13 +105,11 @@ async def test_a_home_embedded_without_codes_gets_codes_and_keeps_its_vectors(ho
     await core.close()
 
     core = await opened(home, clock)
-    assert (
-        len((await search(core, "zebra number 3", top_k=10)).results) == 5
-    )  # whether or not some have codes by now
+    # whether or not some have codes by now
+    assert len((await search(core, "zebra number 3", top_k=10)).results) == 5
     assert await coded(core) == await core.store.passages.count(TELLING)
-    assert (await core.store.tables.passages.query().select(["id", "vector"]).to_arrow()).sort_by(
-        "id"
-    ) == before
+    after = (await core.store.tables.passages.query().select(["id", "vector"]).to_arrow()).sort_by("id")
+    assert after == before
     await core.close()
 
 
@@ -136,9 +133,8 @@ async def test_codes_of_another_model_are_never_compared(home: Home, clock):
     assert await core.indexer.embed_query("zebra") is None
     await core.reindex.run()
     assert await core.store.passages.count(CODED) == 1
-    assert (
-        await core.store.passages.count(f"space_id = '{HashingEncoder('another model').space.space_id}'") == 1
-    )
+    space_id = HashingEncoder("another model").space.space_id
+    assert await core.store.passages.count(f"space_id = '{space_id}'") == 1
     assert (await asked(core, "zebra")).tokens is not None
     await core.close()
 

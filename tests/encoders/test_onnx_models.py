@@ -11,6 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import BertProcessing
 
 from scrubjay.encoders import TokenEncoder, drift, is_former, open_encoder
 from scrubjay.encoders.bundled import FOLDER, GRAPH
@@ -38,27 +42,13 @@ def _save(folder: Path, pooling: str = "mean_tokens", dense: str | None = None) 
     graph.tensor("table", STATES)
     graph.node("Gather", "table", "input_ids", output="last_hidden_state")
     graph.save(folder / "onnx" / "model.onnx", {"input_ids": (7, ("texts", "tokens"))})
-    special = {name: {"id": name, "ids": [WORDS.index(name)], "tokens": [name]} for name in WORDS[1:3]}
-    around = [{"SpecialToken": {"id": name, "type_id": 0}} for name in special]
-    tokenizer = {
-        "version": "1.0",
-        "pre_tokenizer": {"type": "Whitespace"},
-        "post_processor": {
-            "type": "TemplateProcessing",
-            "single": [around[0], {"Sequence": {"id": "A", "type_id": 0}}, around[1]],
-            "pair": [],
-            "special_tokens": special,
-        },
-        "model": {
-            "type": "WordLevel",
-            "vocab": {word: at for at, word in enumerate(WORDS)},
-            "unk_token": WORDS[0],
-        },
-    }
+    tokenizer = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token=WORDS[0]))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = BertProcessing(sep=("[SEP]", 2), cls=("[CLS]", 1))
+    tokenizer.save(str(folder / "tokenizer.json"))
     kinds = ["Transformer", "Pooling", *(["Dense"] if dense else []), "Normalize"]
     paths = ["", *(f"{at}_{kind}" for at, kind in enumerate(kinds) if at)]
     files: dict[str, object] = {
-        "tokenizer.json": tokenizer,
         "modules.json": [
             {"path": path, "type": f"st.models.{kind}"} for path, kind in zip(paths, kinds, strict=True)
         ],

@@ -52,10 +52,6 @@ def test_what_is_done_or_meant_is_not_open(sentence: str):
             "Production is waiting for Petra's approval.",
             Exchange("she said yes an hour ago", "Then I rolled it out; production has the new exporter."),
         ),
-        (
-            "Whether Excel opens the file with umlauts I could not try here.",
-            Exchange("opened it in excel, looks right", "Good, then the BOM does what it should."),
-        ),
     ],
 )
 def test_what_a_later_turn_settles_in_other_words_is_less_likely_open(point: str, settled: Exchange):

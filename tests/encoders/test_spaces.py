@@ -85,10 +85,8 @@ def test_runtime_noise_is_tolerated_and_eight_bit_noise_is_not() -> None:
     canaries = chance.standard_normal((4, 384)).astype(np.float32)
     canaries /= np.linalg.norm(canaries, axis=1, keepdims=True)
     noise = chance.standard_normal(canaries.shape).astype(np.float32) / np.sqrt(384)
-    assert drift(canaries, canaries + 1e-4 * noise) < DRIFT_LIMIT  # 1 - cos of about 5e-9
-    assert (
-        drift(canaries, canaries + 0.1 * noise) > DRIFT_LIMIT
-    )  # about 5e-3, as measured for 8-bit arithmetic
+    # 1 - cos is about 5e-9 and 5e-3; the latter was measured for 8-bit arithmetic.
+    assert drift(canaries, canaries + 1e-4 * noise) < DRIFT_LIMIT < drift(canaries, canaries + 0.1 * noise)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +109,6 @@ def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(
     ("reference", "query", "document"),
     [
         ("BAAI/bge-small-en-v1.5@abc", "Represent this sentence for searching relevant passages: ", ""),
-        (
-            "Snowflake/snowflake-arctic-embed-xs@abc",
-            "Represent this sentence for searching relevant passages: ",
-            "",
-        ),
         ("Snowflake/snowflake-arctic-embed-m-v2.0@abc", "", ""),
         ("intfloat/e5-base-v2@abc", "query: ", "passage: "),
         ("intfloat/multilingual-e5-small@abc", "query: ", "passage: "),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import posixpath
@@ -207,28 +208,17 @@ def test_the_kind_is_recognised_by_the_name_or_else_the_first_bytes(
 
 
 def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text("print(1)\n")
+    (tmp_path / "app.py").write_bytes(b"print(1)\n")
+    digest = hashlib.sha256(b"print(1)\n").hexdigest()
     assert read_file(str(tmp_path / "app.py")) == FileText(
-        "print(1)\n",
-        "code",
-        language="python",
-        encoding="utf-8",
-        digest="cc42155088fca5730758db72b2a5bca33112a941dfaa2d43098ec422ce4ea213",
+        "print(1)\n", "code", language="python", encoding="utf-8", digest=digest
     )
 
 
 def test_no_converter_is_imported_before_a_file_needs_it() -> None:
     heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine olefile chardet tree_sitter"
-    code = (
-        f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} "
-        "if name in sys.modules])"
-    )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == "[]"
-    )
+    code = f"import sys, scrubjay.reading, scrubjay.text.chunking; print({{*{heavy.split()}}} & {{*sys.modules}})"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
 
 
 @pytest.mark.parametrize(
@@ -359,15 +349,10 @@ def run(text: str) -> str:
             "The area a=(b+1)/c^2 holds.",
         ),
         (
-            "<m:oMathPara><m:oMath><m:rad><m:deg/><m:e><m:r><m:t>x</m:t></m:r></m:e></m:rad></m:oMath></m:oMathPara>",
-            "√(x)",
-        ),
-        (
             "<w:r><w:ruby><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r>",
             "東京(とうきょう)",
         ),
         ('<w:fldSimple w:instr=" REF x "><w:r><w:t>Figure 4</w:t></w:r></w:fldSimple>' + run(" shows"), "Figure 4 shows"),
-        ('<w:bdo w:val="rtl"><w:r><w:t>שלום</w:t></w:r></w:bdo>', "שלום"),
         (run("10") + '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>-9</w:t></w:r>', "10^-9"),
         (run("1010") + '<w:r><w:rPr><w:vertAlign w:val="subscript"/></w:rPr><w:t xml:space="preserve">2 </w:t></w:r>' + run("is ten"), "1010₂ is ten"),
     ],

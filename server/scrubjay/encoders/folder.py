@@ -14,7 +14,6 @@ from scrubjay.errors import EncoderError
 _TOKENIZER_FILES = (
     "tokenizer* vocab* merges.txt special_tokens_map.json added_tokens.json *.model *.spm".split()
 )
-_ENGLISH_SEARCH = "Represent this sentence for searching relevant passages: "
 _DOCUMENT_NAMES = ("document", "passage", "corpus")
 
 
@@ -35,15 +34,13 @@ class Prompts(NamedTuple):
 
 # The model cards of these families ask for prefixes that their settings lack, so sentence-transformers adds
 # none. These are the prefixes in the cards.
-_FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
-    (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
+_ENGLISH_SEARCH = Prompts(query="Represent this sentence for searching relevant passages: ")
+_FAMILIES = (
+    (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), _ENGLISH_SEARCH),
+    (re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"), _ENGLISH_SEARCH),
     (
         re.compile(r"\b(multilingual-)?e5-(small|base|large)(-v2)?\b(?!-instruct)"),
         Prompts(query="query: ", document="passage: "),
-    ),
-    (
-        re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"),
-        Prompts(query=_ENGLISH_SEARCH),
     ),
 )
 

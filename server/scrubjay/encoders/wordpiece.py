@@ -68,12 +68,8 @@ class WordPiece:
         """Yield the position of each piece of a word; `sources` are the positions of its letters."""
         start, pieces = 0, self._pieces(word)
         for piece in pieces:
-            is_unknown = pieces == self._unknown
-            end = (
-                len(word)
-                if is_unknown
-                else start + len(self.tokens[piece].removeprefix("##" if start else ""))
-            )
+            length = len(self.tokens[piece].removeprefix("##" if start else ""))
+            end = len(word) if pieces == self._unknown else start + length
             yield sources[start], sources[end - 1] + 1
             start = end
 

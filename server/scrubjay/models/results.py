@@ -41,14 +41,14 @@ _DIGITS = 7  # decimals: enough to reproduce a score from its parts to 1e-6; eac
 _SENT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
 
 
-class Leg(Result):
+class RetrieverResult(Result):
     """What one way of searching says about a hit."""
 
     rank: int  # from 1, among the results of this way of searching
     value: float  # the cosine, or the BM25 score
 
 
-class Weighed(Result):
+class WeightedScore(Result):
     value: Score
     weight: float
 
@@ -61,8 +61,8 @@ class Explanation(Result):
     weight.
     """
 
-    dense: Leg | None = None
-    lexical: Leg | None = None
+    dense: RetrieverResult | None = None
+    lexical: RetrieverResult | None = None
     parts: dict[str, float]
     ranking_sum: float
     verdict: dict[str, float]  # evidence that the answer is among the first candidates
@@ -70,7 +70,7 @@ class Explanation(Result):
     behind: float  # distance of the ranking sum from the best ranking sum
     fall: float  # how far the log odds are below those of the first hit
     bounds: tuple[Score, Score]
-    score_parts: dict[str, Weighed]
+    score_parts: dict[str, WeightedScore]
 
 
 class Linked(Result):

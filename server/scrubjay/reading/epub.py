@@ -31,11 +31,10 @@ def convert_epub(data: bytes, budget: Budget) -> Conversion:
         pages = [item for item in order if item is not None and "nav" not in (item.get("properties") or "")]
         parts = (posixpath.join(posixpath.dirname(package), unquote(page.get("href"))) for page in pages)
         texts = [budget.take(_page(archive, posixpath.normpath(part))) for part in parts if part in names]
-        details = root.find("{*}metadata")
-    values = {"author": "{*}creator", "subject": "{*}subject", "date": "{*}date"}
-    metadata = {name: details.findtext(tag) for name, tag in values.items()} if details is not None else {}
-    title = details.findtext("{*}title") if details is not None else None
-    return Conversion("\n\n".join(filter(None, texts)), title=title, metadata=tidy_values(**metadata))
+    tags = {"author": "creator", "subject": "subject", "date": "date"}
+    metadata = tidy_values(**{name: root.findtext(f"{{*}}metadata/{{*}}{tag}") for name, tag in tags.items()})
+    title = root.findtext("{*}metadata/{*}title")
+    return Conversion("\n\n".join(filter(None, texts)), title=title, metadata=metadata)
 
 
 def _page(archive: zipfile.ZipFile, part: str) -> str:

@@ -7,10 +7,10 @@ from bs4 import BeautifulSoup, Comment, Tag
 from markdownify import MarkdownConverter
 
 from scrubjay.reading.formulas import subscript
-from scrubjay.reading.result import UNSEEN, Conversion, tidy_values
+from scrubjay.reading.result import INVISIBLE, Conversion, tidy_values
 from scrubjay.reading.tables import lay_out_tables
 
-_INVISIBLE = ["head", "script", "style", "template"]
+_INVISIBLE_TAGS = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
 # Blocks that the converter to Markdown would join to the words around them.
 _OTHER_BLOCKS = (
@@ -95,7 +95,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         comment.extract()
     _write_formulas(soup)
     _write_drawings(soup)
-    for tag in [*soup(_INVISIBLE), *soup(class_=_ADDED)]:
+    for tag in [*soup(_INVISIBLE_TAGS), *soup(class_=_ADDED)]:
         tag.decompose()
     if not whole:
         _remove_surroundings(soup)
@@ -105,7 +105,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
     content = [soup] if whole else _content_parts(soup)
-    title = " ".join((title or "").translate(UNSEEN).split()) or None
+    title = " ".join((title or "").translate(INVISIBLE).split()) or None
     for tag in soup(_OTHER_BLOCKS):
         tag.name = "div"
     markdown = "\n\n".join(map(_markdown, content))
@@ -152,11 +152,8 @@ def _write_drawings(soup: BeautifulSoup) -> None:
 
 def _remove_surroundings(soup: BeautifulSoup) -> None:
     """Remove everything around the content: navigation, banners, buttons for actions, hidden parts."""
-    for tag in [
-        *soup(_NOT_CONTENT),
-        *soup.select(_NAVIGATION),
-        *filter(_is_surrounding, soup.find_all(True)),
-    ]:
+    others = filter(_is_surrounding, soup.find_all(True))
+    for tag in [*soup(_NOT_CONTENT), *soup.select(_NAVIGATION), *others]:
         tag.extract()
 
 
@@ -251,7 +248,7 @@ def _markdown(content: Tag) -> str:
         text = _Converter(**options, code_language_callback=_language).convert_soup(content)
     except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
-    lines = [line.rstrip() for line in text.translate(UNSEEN).split("\n")]
+    lines = [line.rstrip() for line in text.translate(INVISIBLE).split("\n")]
     tidy_lines = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
     return "\n".join(tidy_lines).strip("\n")
 

@@ -23,13 +23,14 @@ _PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
 _TABLES: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "kinds.toml").read_text("utf-8"))
 
 
-def _inverted(table: str) -> dict[str, str]:
+def kinds_by_word(table: str) -> dict[str, str]:
+    """Return a table of `kinds.toml`: the kind of each suffix, name or type in it."""
     return {word: kind for kind, words in _TABLES[table].items() for word in words.split()}
 
 
-_TYPE_OF, _LANGUAGE_OF, _NAMES = _inverted("types"), _inverted("languages"), _inverted("names")
-_LANGUAGE_OF_INTERPRETER, _MARKUP_OF = _inverted("interpreters"), _inverted("markups")
-_REFUSAL_OF = _inverted("refused")
+_TYPE_OF, _LANGUAGE_OF, _NAMES = kinds_by_word("types"), kinds_by_word("languages"), kinds_by_word("names")
+_LANGUAGE_OF_INTERPRETER, _MARKUP_OF = kinds_by_word("interpreters"), kinds_by_word("markups")
+_REFUSAL_OF = kinds_by_word("refused")
 _INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([A-Za-z]+)")
 _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "odt", "ods", "odp", "epub", "msg"})  # never text

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from scrubjay.reading.markdown import fence
@@ -36,10 +37,8 @@ def convert_notebook(text: str) -> Conversion:
 def _blocks_of(cell: Any, language: str) -> list[str]:
     """Return the blocks of a cell up to its first invalid part, so that the other cells are not lost."""
     blocks: list[str] = []
-    try:
+    with suppress(KeyError, TypeError, AttributeError, ValueError):
         blocks.extend(_cell(cell, language))
-    except (KeyError, TypeError, AttributeError, ValueError):
-        return blocks
     return blocks
 
 

@@ -13,9 +13,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
-from scrubjay.reading.kinds import OLE, ZIP
+from scrubjay.reading.kinds import OLE, ZIP, kinds_by_word
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 if TYPE_CHECKING:
@@ -29,29 +28,9 @@ _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes that are read at once
 _MOST_MERGED = 10_000  # cells merged into one
 _MOST_TITLES = 3  # lines above a table; more of them are a list
-_MAIN = {
-    "word/document.xml": "docx",
-    "ppt/presentation.xml": "pptx",
-    "xl/workbook.xml": "xlsx",
-    "xl/workbook.bin": "xlsx",
-}
+_MEMBERS, _MIMETYPES, _STREAMS = map(kinds_by_word, ("members", "mimetypes", "streams"))
 _NUMBER = re.compile(r"^word/document\d+")  # Word in the browser writes document2.xml
-_MIMETYPES = {
-    b"application/epub+zip": "epub",
-    b"application/vnd.oasis.opendocument.text": "odt",
-    b"application/vnd.oasis.opendocument.spreadsheet": "ods",
-    b"application/vnd.oasis.opendocument.presentation": "odp",
-}
 _MANIFEST = "META-INF/manifest.xml"  # says which parts of an OpenDocument file are encrypted
-_OLD = (  # stream of the older container -> type
-    ("Workbook", "xlsx"),
-    ("Book", "xlsx"),
-    ("WordDocument", "doc"),
-    ("__properties_version1.0", "msg"),
-)
-_DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
-_CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
-_LONGEST_PROPERTIES = 1_000_000  # bytes
 
 
 def office_type(data: bytes) -> str | None:
@@ -67,10 +46,11 @@ def office_type(data: bytes) -> str | None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = (_NUMBER.sub("word/document", name) for name in archive.namelist())
-            kind = next((_MAIN[name] for name in names if name in _MAIN), None)
+            kind = next((_MEMBERS[name] for name in names if name in _MEMBERS), None)
             if kind is None and "mimetype" in archive.namelist():
                 with archive.open("mimetype") as member:
-                    kind = _MIMETYPES.get(member.read(200).strip().removesuffix(b"-template"))
+                    name = member.read(200).decode("latin-1").strip()
+                    kind = _MIMETYPES.get(name.removesuffix("-template"))
             if kind:
                 _check_archive(archive)
             return kind
@@ -89,7 +69,7 @@ def _old_type(data: bytes) -> str | None:
             names = {path[0] for path in file.listdir()}
     except (OSError, ValueError, IndexError, struct.error):
         return None
-    return next((kind for name, kind in _OLD if name in names), None)
+    return next((kind for name, kind in _STREAMS.items() if name in names), None)
 
 
 def _check_archive(archive: zipfile.ZipFile) -> None:
@@ -108,15 +88,19 @@ def _check_archive(archive: zipfile.ZipFile) -> None:
 
 def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
     """Return the title and metadata (author, date, subject, keywords) that the office program wrote."""
+    from lxml.etree import XMLSyntaxError
+
+    from scrubjay.reading.parts import parse_part
+
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("docProps/core.xml") as member:
-            root = ElementTree.fromstring(member.read(_LONGEST_PROPERTIES))
-    except (KeyError, zipfile.BadZipFile, ElementTree.ParseError):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            root = parse_part(archive, "docProps/core.xml")
+    except (KeyError, zipfile.BadZipFile, XMLSyntaxError):
         return None, {}
-    tags = {"author": f"{_DC}creator", "subject": f"{_DC}subject", "keywords": f"{_CORE}keywords"}
+    tags = {"author": "{*}creator", "subject": "{*}subject", "keywords": "{*}keywords"}
     values = {name: root.findtext(tag) for name, tag in tags.items()}
-    date = root.findtext(f"{_DCTERMS}modified") or root.findtext(f"{_DCTERMS}created") or ""
-    title = " ".join((root.findtext(f"{_DC}title") or "").split())
+    date = root.findtext("{*}modified") or root.findtext("{*}created") or ""
+    title = " ".join((root.findtext("{*}title") or "").split())
     return title or None, tidy_values(**values, date=date[:10])
 
 

@@ -43,11 +43,9 @@ def convert_opendocument(data: bytes, budget: Budget) -> Conversion:
 def _title_and_metadata(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
     if _META not in archive.namelist():
         return None, {}
-    meta = parse_part(archive, _META).find("{*}meta")
-    if meta is None:
-        return None, {}
-    values = {name: meta.findtext(f"{{*}}{tag}") or "" for name, tag in _FIELDS.items()}
-    return meta.findtext("{*}title"), tidy_values(**values | {"date": values["date"][:10]})
+    root = parse_part(archive, _META)
+    values = {name: root.findtext(f"{{*}}meta/{{*}}{tag}") or "" for name, tag in _FIELDS.items()}
+    return root.findtext("{*}meta/{*}title"), tidy_values(**values | {"date": values["date"][:10]})
 
 
 class _Writer:

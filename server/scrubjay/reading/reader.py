@@ -17,7 +17,7 @@ from scrubjay.reading.encodings import LONGEST_LINE, decode, encoding_warning, i
 from scrubjay.reading.kinds import ARCHIVES, HEAD, OLE, ZIP, Kind, kind_of, markup_of, refusal
 from scrubjay.reading.office import office_type
 from scrubjay.reading.process import PROCESSES
-from scrubjay.reading.result import UNSEEN, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
+from scrubjay.reading.result import INVISIBLE, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
 from scrubjay.text.chunking.markdown import first_title
 from scrubjay.text.foreign import without_escapes
 
@@ -148,7 +148,7 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
     encoding = None
     if converter := _FROM_BYTES.get(kind.type):
         result = _convert(converter, data, kind.type, max_text)
-        result = replace(result, text=result.text.translate(UNSEEN))
+        result = replace(result, text=result.text.translate(INVISIBLE))
     else:
         text, encoding = decode(data)
         if "\n" not in text:  # the line ends of old Macs

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from scrubjay.errors import InputError
 
 # Invisible characters inside words, and hyphens and spaces that only control where lines break.
-UNSEEN = str.maketrans(
+INVISIBLE = str.maketrans(
     {"\xa0": " ", "\xad": None, "\u200b": None, "\u2060": None, "\ufeff": None, "\u2011": "-"}
 )
 

@@ -12,7 +12,7 @@ from scrubjay.home.scopes import search_scopes
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
-from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Weighed
+from scrubjay.models.results import Confidence, Explanation, Hit, MemoryHits, RetrieverResult, WeightedScore
 from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
 from scrubjay.search.document_hint import Hints, document_hints, embed_once, length, may_name_one
 from scrubjay.search.hits import as_hit, no_hits
@@ -276,7 +276,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
             fall=fall[at],
             bounds=(float(low[at]), float(high[at])),
             score_parts={
-                name: Weighed(value=score or 0.0, weight=weight)
+                name: WeightedScore(value=score or 0.0, weight=weight)
                 for (name, score), weight in zip(scores.items(), weights, strict=True)
             },
         )
@@ -284,8 +284,8 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
     return [hit.model_copy(update={"explain": explanation(hit)}) for hit in hits]
 
 
-def _rank_and_value(values: Floats, at: int) -> Leg | None:
+def _rank_and_value(values: Floats, at: int) -> RetrieverResult | None:
     """Return the rank and value of one candidate in a search; None if the search did not find it."""
     if np.isnan(values[at]):
         return None
-    return Leg(rank=1 + int((values > values[at]).sum()), value=float(values[at]))
+    return RetrieverResult(rank=1 + int((values > values[at]).sum()), value=float(values[at]))
