@@ -44,7 +44,7 @@ def _save(folder: Path, pooling: str = "mean_tokens", dense: str | None = None) 
     graph.save(folder / "onnx" / "model.onnx", {"input_ids": (7, ("texts", "tokens"))})
     tokenizer = Tokenizer(WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token=WORDS[0]))
     tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.post_processor = BertProcessing(sep=("[SEP]", 2), cls=("[CLS]", 1))
+    tokenizer.post_processor = BertProcessing(("[SEP]", 2), ("[CLS]", 1))
     tokenizer.save(str(folder / "tokenizer.json"))
     kinds = ["Transformer", "Pooling", *(["Dense"] if dense else []), "Normalize"]
     paths = ["", *(f"{at}_{kind}" for at, kind in enumerate(kinds) if at)]
