@@ -22,7 +22,7 @@ from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home import given
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render, render_sessions
-from scrubjay.mcp_server.catalog import OFFERS, Offer
+from scrubjay.mcp_server.catalog import BY_NAME, Offer
 from scrubjay.models.fields import MAX_DOCUMENT
 from scrubjay.models.requests import (
     MOST_TOKENS,
@@ -52,7 +52,6 @@ PIECE = 3_000  # tokens of turns to distill that are sent, unless the call gives
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
-BY_NAME = {offer.name: offer for offer in OFFERS}
 
 
 @dataclass(frozen=True)
