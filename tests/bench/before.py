@@ -55,7 +55,7 @@ from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, SearchMemories, parse
 from scrubjay.models.results import MemoryHits
 from scrubjay.text.terms import content_words
-from scrubjay.transcripts import claude_code
+from scrubjay.transcripts import formats
 from scrubjay.transcripts.turn import fields_of
 
 ERRORS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
@@ -156,7 +156,7 @@ async def _ordinary(core: Core, number: int, at: datetime, pair: Mapping[str, An
 async def _record(core: Core, session: str, at: datetime, lines: Sequence[str]) -> str:
     """Record the turns of a transcript; return the id of the last one."""
     written = ""
-    for turn in claude_code.turns(lines):
+    for turn in formats.turns(lines, "claude-code"):
         written = await _write(
             core, session, datetime.fromisoformat(turn["started_at"]), fields_of(turn, str)
         )

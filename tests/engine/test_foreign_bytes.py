@@ -24,7 +24,7 @@ from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.http_api import tokens
 from scrubjay.models.filters import parse_filter
-from scrubjay.transcripts import claude_code, matching
+from scrubjay.transcripts import formats, matching
 from scrubjay.transcripts.turn import fields_of
 from scrubjay.wire import address, hello, messages
 
@@ -155,7 +155,7 @@ def test_any_filter_is_read_or_refused(given_filter: Any):
 @given(st.lists(st.sampled_from(LINES), max_size=4), st.data())
 def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObject):
     sound = b"\n".join(json.dumps(line).encode() for line in said)
-    found = claude_code.turns(data.draw(damaged(sound)).split(b"\n"))
+    found = formats.turns(data.draw(damaged(sound)).split(b"\n"), "claude-code")
     matching.placed(found, [("p", "Which owls?", None), (None, "x\n\ny", None)])
     matching.ended_before(found, ["Which owls?"], str)
     for turn_ in found:

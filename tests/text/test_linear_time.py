@@ -34,7 +34,6 @@ from scrubjay.text.entities import entities, query_ties
 from scrubjay.text.paragraphs import paragraphs
 from scrubjay.text.titles import opening
 from scrubjay.transcripts import formats
-from scrubjay.transcripts.claude_code import turns
 from scrubjay.transcripts.matching import ended_before, placed
 from scrubjay.transcripts.turn import fields_of
 
@@ -92,7 +91,7 @@ def asked(text: str) -> None:
         entry("user", "the last"),
         text,
     ]
-    found = turns(lines)
+    found = formats.turns(lines, "claude-code")
     placed(found, [("p1", text, None), (None, f"{text}\n\nx", None)])
     ended_before(found, [text, f"x{text}", "the last"], str)
     for turn in found:
@@ -164,7 +163,7 @@ def test_one_long_line_becomes_chunks_in_linear_time() -> None:
 def test_a_huge_number_is_read_quickly() -> None:
     line = f'{{"type": "user", "n": {"7" * LENGTH}, "message": {{"content": "hello"}}}}'
     started = time.process_time()
-    (turn,) = turns([line])
+    (turn,) = formats.turns([line], "claude-code")
     assert time.process_time() - started < 0.5
     assert turn["prompts"] == ["hello"]
 

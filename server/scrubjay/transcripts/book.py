@@ -8,10 +8,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 
-from scrubjay.transcripts.injected import is_from_others, is_said, strip_injected
+from scrubjay.transcripts.injected import TEXTS, is_from_others, is_said, strip_injected
 from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
-from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, user_words_in_result
+from scrubjay.transcripts.turn import (
+    IMAGE,
+    add_command,
+    add_result,
+    has_ended,
+    new_turn,
+    once,
+    user_words_in_result,
+)
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -19,28 +28,12 @@ if TYPE_CHECKING:
 
     from scrubjay.transcripts.turn import Fields
 
-_SHELL_INPUTS = ("command", "cmd", "CommandLine")
-_FILE_INPUTS = "file_path filePath path absolute_path target_file notebook_path TargetFile".split()
-# Tags of the blocks that hosts add around a prompt.
-_ADDED = frozenset(
-    "ADDITIONAL_METADATA USER_SETTINGS_CHANGE hook_context session_context state_snapshot system_reminder "
-    "environment_context environment_details user_instructions current_datetime timestamp "
-    "qwen:user-prompt-submit-context qwen:session-start-context".split()
-)
 _INSTRUCTIONS = "# AGENTS.md instructions"  # how a message that Codex writes in the user's name begins
-# Types of blocks that hold a picture or a file, and keys that only other such blocks have.
-_PICTURES = frozenset(
-    "image input_image local_image localImage image_url document file resource image_asset_pointer".split()
-)
-_PICTURE_KEYS = ("inlineData", "fileData", "Image")
 _PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # Codex writes it around a picture
 # Tools that ask the user or wait for a reply, and how their results begin without an answer and with one.
-ASKING = frozenset(
-    "AskUserQuestion AskQuestion ask_user ask_user_question ask_followup_question ask_question "
-    "request_user_input question attempt_completion plan_mode_respond".split()
-)
+ASKING = frozenset(TEXTS["asking_tools"])
 _UNANSWERED = re.compile(
-    r"(?:the )?user (?:is not|isn't|declined|cancel|dismissed|did not|didn't|skipped|rejected)"
+    r"(?:the )?user (?:is not|isn't|doesn't|declined|cancel|dismissed|did not|didn't|skipped|rejected)"
     r"|\[operation cancel|error|aborted|cancel",
     re.IGNORECASE,
 )
@@ -55,11 +48,13 @@ _OPENING = re.compile(r"\s*<([\w:-]{1,60})>")
 class Book:
     """The turns so far; the last one is open. Texts are raw, but without what hosts added.
 
-    `around` are the tags in which the host wraps a prompt.
+    `around` are the tags in which the host wraps a prompt. If the host `has_commands`, an unanswered prompt
+    without words, such as `/clear`, was for the host.
     """
 
-    def __init__(self, around: tuple[str, ...] = ()) -> None:
-        self._around = around
+    def __init__(self, around: Iterable[str] = (), *, has_commands: bool = False) -> None:
+        self._around = tuple(around)
+        self._has_commands = has_commands
         self._turns: list[Fields] = []
         self._open_prompts: set[str] = set()  # the prompts of the open turn
         self._session_id: Any = None
@@ -88,8 +83,14 @@ class Book:
         if turn := self._open_turn():
             self._is_answering = not turn["complete"]
 
-    def add_prompt(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
-        """Add a prompt; the same words under the same id are one prompt.
+    def note_time(self, at: Any) -> None:
+        """Note the time of a line of the open turn, which happens in the current folder."""
+        if turn := self._open_turn():
+            turn["until"] = at
+            self._note_folder(turn)
+
+    def add_prompt(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> bool:
+        """Add a prompt; return True if it opens a turn. The same words under the same id are one prompt.
 
         If none of the text is the user's and the turn is complete, the next answer does not belong to the
         turn.
@@ -101,21 +102,29 @@ class Book:
         if not text or is_from_others(text):
             self.noticed()
         if not text or not is_said(text) or text.startswith(_INSTRUCTIONS):
-            return
+            return False
         turn = self._turns[-1] if self._turns else None
-        if turn and text == turn["prompts"][-1] and not (turn["assistant"] or turn["tools"]):
+        if (
+            turn
+            and text == turn["prompts"][-1]
+            and not (turn["assistant"] or turn["tools"] or has_ended(turn))
+        ):
             if isinstance(prompt_id, str):
                 turn["prompt_id"] = turn["prompt_id"] or prompt_id
-            return  # one prompt on two kinds of lines
+            return False  # one prompt on two kinds of lines
         if turn and prompt_id and turn["prompt_id"] == prompt_id:
-            if text not in self._open_prompts:
-                self._open_prompts.add(text)
-                turn["prompts"].append(text)
-                turn["complete"] = False
-            return
+            self._add_words(turn, text)
+            return False
         self._open_prompts, self._is_answering = {text}, True
         self._turns.append(new_turn(text, prompt_id, self._session_id, uuid, instant(at)))
         self._note_folder(self._turns[-1])
+        return True
+
+    def add_reply(self, text: str) -> None:
+        """Add the user's words during a turn: a queued prompt, or an answer to a question."""
+        turn = self._open_turn()
+        if turn and text:
+            self._add_words(turn, text)
 
     def add_answer(self, text: Any) -> None:
         """Add a text to the answer, but not twice in a row: some formats write it on several lines."""
@@ -136,12 +145,12 @@ class Book:
         if str(tool) in ASKING and isinstance(call_id, str):
             self._questions[call_id] = _questions(inputs)
         turn["tools"] = once([*turn["tools"], tool])
-        turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
-        for words in map(inputs.get, _SHELL_INPUTS):
+        turn["files"] = once([*turn["files"], *map(inputs.get, TEXTS["file_inputs"])])
+        for words in map(inputs.get, TEXTS["command_inputs"]):
             command = words[-1] if isinstance(words, list) and words else words  # ["bash", "-lc", "make"]
             if isinstance(command, str):
                 add_command(turn, command, call_id)
-        turn["complete"] = False
+        turn["complete"] = turn["failed"] = False
         self._note_folder(turn)
 
     def add_tool_result(self, call_id: Any, result: Any, is_error: bool | None = None) -> None:
@@ -154,7 +163,8 @@ class Book:
         questions = self._questions.pop(call_id, None) if isinstance(call_id, str) else None
         if not replies and questions is not None and not _UNANSWERED.match(text):
             replies = _with_questions(questions, _answers(text))
-        turn["prompts"] += [reply for reply in replies if reply not in turn["prompts"]]
+        for reply in replies:
+            self._add_words(turn, reply)
 
     def set_title(self, title: Any) -> None:
         """Note the host's title of the session; the last one counts."""
@@ -168,9 +178,13 @@ class Book:
 
     def interrupted(self) -> None:
         """Note that the user stopped the turn."""
-        turn = self._open_turn()
-        if turn:
+        if turn := self._open_turn():
             turn["interrupted"], turn["complete"] = True, False
+
+    def failed(self) -> None:
+        """Note that the service failed."""
+        if turn := self._open_turn():
+            turn["failed"], turn["complete"] = True, False
 
     def close(self) -> list[Fields]:
         """Return the turns with their answers joined; the last one has the host's title and summary."""
@@ -178,7 +192,17 @@ class Book:
             turn.update(self._host_words)
         for turn in self._turns:
             turn["assistant"] = "\n\n".join(turn["assistant"])
-        return self._turns if self.is_main else []
+        turns = self._turns if self.is_main else []
+        return [
+            turn for turn in turns if turn["assistant"] or not (self._has_commands and _is_wordless(turn))
+        ]
+
+    def _add_words(self, turn: Fields, text: str) -> None:
+        """Add words of the user to the last turn, each once."""
+        if text not in self._open_prompts:
+            self._open_prompts.add(text)
+            turn["prompts"].append(text)
+            turn["complete"] = False
 
     def _note_folder(self, turn: Fields) -> None:
         """Note that the turn goes on in the current folder."""
@@ -213,10 +237,16 @@ def words(content: Any, *files: Any) -> str:
     unmarked = [block for block in blocks if not _PICTURE_MARK.fullmatch(str(block.get("text")))]
     if len(unmarked) < len(blocks):
         text = joined(unmarked)
-    is_picture = any(
-        str(block.get("type")) in _PICTURES or any(map(block.get, _PICTURE_KEYS)) for block in blocks
+    has_picture = any(
+        block.get("type") in TEXTS["pictures"] or any(map(block.get, TEXTS["picture_keys"]))
+        for block in blocks
     )
-    return text if text.strip() or not (is_picture or any(files)) else IMAGE
+    return text if text.strip() or not (has_picture or any(files)) else IMAGE
+
+
+def _is_wordless(turn: Fields) -> bool:
+    """Return True if a prompt is only a picture or a slash command."""
+    return turn["prompts"] == [IMAGE] or re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
 
 
 def _questions(inputs: Fields) -> list[str]:
@@ -274,7 +304,7 @@ def _without_added(text: str) -> str:
     """Remove the blocks that hosts add at the beginning and the end of a text."""
     text = text.strip()
     start, end = 0, len(text)
-    while (opening := _OPENING.match(text, start, end)) and opening[1] in _ADDED:
+    while (opening := _OPENING.match(text, start, end)) and opening[1] in TEXTS["added_tags"]:
         closing = text.find(f"</{opening[1]}>", opening.end(), end)
         if closing < 0:
             break
@@ -282,7 +312,7 @@ def _without_added(text: str) -> str:
     while end > start and text[end - 1] == ">":
         slash = text.rfind("</", max(start, end - 60), end)
         tag = text[slash + 2 : end - 1]
-        opened = text.rfind(f"<{tag}>", start, slash) if slash >= 0 and tag in _ADDED else -1
+        opened = text.rfind(f"<{tag}>", start, slash) if slash >= 0 and tag in TEXTS["added_tags"] else -1
         if opened < 0:
             break
         end = opened

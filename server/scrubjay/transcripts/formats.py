@@ -1,8 +1,7 @@
 """Reads the turns in the transcripts of all hosts: each format has a function that fills a `Book`.
 
-`claude_code` reads Claude Code's lines; the turns here are the same dicts. The formats are internal to the
-hosts, so lines in an unknown form are skipped. Reading takes linear time, whatever the lines contain.
-Standard library only, Python 3.9 syntax.
+The formats are internal to the hosts, so lines in an unknown form are skipped. Reading takes linear time,
+whatever the lines contain. Standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -29,18 +28,16 @@ _GEMINI_GREETINGS = ("Got it. Thanks for the context!", "Got it. Thanks for the 
 
 
 def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
-    """Read the turns of a host's transcript in the order of the file, as `claude_code.turns` returns them.
+    """Read the turns of a transcript in the order of the file; the texts are raw, so the caller redacts them.
 
     Args:
-        lines: the lines of the file.
+        lines: the lines of the file, each one JSON object.
         host: its name; a host without a `transcript` in `hosts.json` has no turns.
     """
     facts = HOSTS.get(host or "claude-code", {}).get("transcript")
     if facts is None:
         return []
-    if facts["format"] == "claude-code":
-        return claude_code.turns(lines)
-    book = Book(tuple(facts.get("around", ())))
+    book = Book(facts.get("around", ()), has_commands=facts.get("has_commands", False))
     entries = (entry for entry in map(parsed, lines) if isinstance(entry, dict))
     READ[facts["format"]](book, entries)
     return book.close()
@@ -294,6 +291,7 @@ def _cursor(book: Book, entries: Iterator[Fields]) -> None:
 
 
 READ = {
+    "claude-code": claude_code.read,
     "codex": _codex,
     "copilot": _copilot,
     "gemini": _gemini,

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     Fields = dict[str, Any]
 
-
 _LONG = 60_000  # bytes; readers of files may return only the beginning of a longer line
-_TRIES = 8  # places of a line at which a second object is looked for
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
 
 
@@ -46,25 +44,8 @@ def parsed(line: str | bytes) -> Any:
     except RecursionError:
         return None
     except ValueError:
-        if not text.endswith("\n"):
-            return None  # a line still being written has no newline
-        return _parse_cut(text.rstrip("\n")) if len(line) > _LONG else _parse_last(text)
-
-
-def _parse_last(text: str) -> Any:
-    """Parse the object at the end of a line whose beginning is another that a crash cut off, or None.
-
-    A host writes its keys in the same order, so both objects begin with the same key.
-    """
-    begin = re.match(r'\{"\w{1,40}":', text)
-    opening, place = begin[0] if begin else "", 0
-    for _ in range(_TRIES if opening else 0):
-        place = text.find(opening, place + 1)
-        try:
-            return json.loads(text[place:], parse_int=float) if place > 0 else None
-        except (ValueError, RecursionError):
-            continue
-    return None
+        # A line still being written has no newline.
+        return _parse_cut(text.rstrip("\n")) if len(line) > _LONG and text.endswith("\n") else None
 
 
 def _parse_cut(text: str) -> Any:

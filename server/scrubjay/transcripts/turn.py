@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from scrubjay.transcripts.failures import failure_of, packed
+from scrubjay.transcripts.injected import TEXTS
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -27,12 +28,7 @@ PROMPT_KEY = "p-"  # prefix of a prompt_id that was made up because the host gav
 ANSWER_KEY = "a-"  # prefix of the prompt_id of a turn whose hook had only the answer
 _LONGEST_LINE = 2_000  # characters of a command that are read
 # How a tool's result begins if the user did not allow the tool; a phrase below introduces the user's reason.
-_REJECTED = (
-    "The user doesn't want to",
-    "The user rejected",
-    "The user denied",
-    "The tool call required approval",
-)
+_REJECTED = tuple(TEXTS["rejected"])
 _TYPED = re.compile(
     r"(?:the user said|following reason for the rejection|following feedback):\s*(?:<feedback>)?"
 )

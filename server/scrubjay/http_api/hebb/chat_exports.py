@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from scrubjay.histories.exports import chatgpt
 from scrubjay.histories.stored import Fields, instant
 from scrubjay.transcripts.book import Book, joined
-from scrubjay.transcripts.claude_code import turns as transcript_turns
+from scrubjay.transcripts.formats import turns as transcript_turns
 from scrubjay.transcripts.json_lines import dicts
 
 Format = Literal["claude_code", "chatgpt", "plain"]
@@ -50,7 +50,7 @@ def _claude_code(text: str) -> tuple[list[Fields], list[str]]:
     entries = dicts([_parsed_json(line) for line in lines])
     skipped = len(lines) - len(entries)
     warnings = [f"{skipped} lines are no JSON objects and were passed over."] if skipped else []
-    return transcript_turns(lines) or _by_role(entries), warnings
+    return transcript_turns(lines, "claude-code") or _by_role(entries), warnings
 
 
 def _by_role(entries: list[Fields]) -> list[Fields]:
