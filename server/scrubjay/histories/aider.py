@@ -5,24 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
 from datetime import datetime
-from functools import partial
 
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.stored import Session, Stored, instant
+from scrubjay.histories.stored import Session, instant
 from scrubjay.transcripts.book import Book
 
-HOST = "aider"
 _STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 
 
-def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the chats on a page as one entry."""
-    yield Stored(HOST, path, at, partial(_sessions, disk, path))
-
-
-def _sessions(disk: Disk, path: str) -> list[Session]:
+def sessions(host: str, disk: Disk, path: str) -> list[Session]:
     """Return the chats on a page. Times are local; each turn has the time of its chat."""
     folder = os.path.dirname(os.path.abspath(path))
     books: dict[str, Book] = {}
@@ -57,11 +49,8 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
         elif prompt and (in_code_block or not line.startswith(">")):  # aider quotes its own messages
             answer.append(line)
     close()
-    return [
-        Session(HOST, f"aider-{_digest(folder, started_at)}", folder, book.close())
-        for started_at, book in books.items()
-    ]
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
+    found = []
+    for started_at, book in books.items():
+        name = hashlib.sha256(f"{folder}\n{started_at}".encode("utf-8", "replace")).hexdigest()[:24]
+        found.append(Session(host, f"aider-{name}", folder, book.close()))
+    return found

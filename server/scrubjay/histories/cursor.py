@@ -14,21 +14,19 @@ from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds
 from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
-HOST = "cursor"
 _STORE = "state.vscdb"
 _USER = 1  # the type of a bubble that the user wrote
-_NEW_LINES = ("paragraph", "listitem", "linebreak")
 _OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 
 
-def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
     """List the chats of a store."""
     database = disk.database(path)
     if columns(database, "cursorDiskKV"):
-        yield from _composers(disk, database, path, at)
+        yield from _composers(host, disk, database, path, at)
     if columns(database, "ItemTable"):
-        yield from _tabs(disk, database, path, at)
+        yield from _tabs(host, disk, database, path, at)
 
 
 def folder_of(uri: object) -> str | None:
@@ -47,7 +45,7 @@ def workspace_folder(disk: Disk, neighbour: str) -> str | None:
     return folder_of(about.get("folder"))
 
 
-def _composers(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
+def _composers(host: str, disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
     folders: dict[str, str] | None = None
     rows = database.execute(
         "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'"
@@ -61,11 +59,13 @@ def _composers(disk: Disk, database: sqlite3.Connection, path: str, at: float) -
             folders = _folders(disk, path)
         changed = seconds(composer.get("lastUpdatedAt")) or seconds(composer.get("createdAt")) or at
         folder = folders.get(composer_id)
-        yield Stored(HOST, path, changed, partial(_read_composer, database, composer_id, composer, folder))
+        yield Stored(
+            host, path, changed, partial(_read_composer, host, database, composer_id, composer, folder)
+        )
 
 
 def _read_composer(
-    database: sqlite3.Connection, composer_id: str, composer: Fields, folder: str | None
+    host: str, database: sqlite3.Connection, composer_id: str, composer: Fields, folder: str | None
 ) -> list[Session]:
     bubbles: Fields = {string(each.get("bubbleId")): each for each in dicts(composer.get("conversation"))}
     bubbles |= mapping(composer.get("conversationMap"))
@@ -82,13 +82,12 @@ def _read_composer(
         at = bubble.get("createdAt") or bubble.get("timestamp") or composer.get("createdAt")
         _add_bubble(book, bubble, bubble_id, at)
     book.set_title(composer.get("name"))
-    return [Session(HOST, composer_id, folder, book.close())]
+    return [Session(host, composer_id, folder, book.close())]
 
 
 def _add_bubble(book: Book, bubble: Fields, key: object, at: object) -> None:
     text = string(bubble.get("text")) or string(bubble.get("rawText"))
     if bubble.get("type") in (_USER, "user"):
-        text = text or _typed(embedded(bubble.get("richText")))
         book.add_prompt(words(text, bubble.get("images")), key, None, instant(at))
         return
     tool = mapping(bubble.get("toolFormerData"))
@@ -97,31 +96,21 @@ def _add_bubble(book: Book, bubble: Fields, key: object, at: object) -> None:
     book.add_answer(text)
 
 
-def _typed(page: Fields) -> str:
-    """Return the text of a page of the editor in which the user typed."""
-    nodes, texts = [mapping(page.get("root"))], []
-    while nodes:
-        node = nodes.pop()
-        texts.append("\n" if node.get("type") in _NEW_LINES else string(node.get("text")))
-        nodes += reversed(dicts(node.get("children")))
-    return "".join(texts)
-
-
-def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
+def _tabs(host: str, disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
     """List the chats of older versions, which store all chats of a workspace in one value."""
     row = database.execute("SELECT value FROM ItemTable WHERE key = ?", (_OLD_CHATS,)).fetchone()
     for tab in dicts(embedded(row[0] if row else None).get("tabs")):
         tab_id = string(tab.get("tabId"))
         if tab_id:
             changed = seconds(tab.get("lastSendTime")) or at
-            yield Stored(HOST, path, changed, partial(_read_tab, disk, tab_id, tab, path))
+            yield Stored(host, path, changed, partial(_read_tab, host, disk, tab_id, tab, path))
 
 
-def _read_tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
+def _read_tab(host: str, disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
     book = Book()
     for bubble in dicts(tab.get("bubbles")):
         _add_bubble(book, bubble, bubble.get("id"), tab.get("lastSendTime"))
-    return [Session(HOST, tab_id, workspace_folder(disk, path), book.close())]
+    return [Session(host, tab_id, workspace_folder(disk, path), book.close())]
 
 
 def _folders(disk: Disk, path: str) -> dict[str, str]:

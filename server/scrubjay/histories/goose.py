@@ -12,24 +12,23 @@ from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds,
 from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
-HOST = "goose"
 _HIDDEN = ("sub_agent", "hidden")  # types of sessions without a person
 
 
-def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
     """List the sessions of a file. A session moved into the database is listed twice, with the same id."""
     if path.endswith(".jsonl"):
-        yield Stored(HOST, path, at, partial(_from_lines, disk, path))
+        yield Stored(host, path, at, partial(_from_lines, host, disk, path))
         return
     database = disk.database(path)
     if {"id", "working_dir", "updated_at"} <= columns(database, "sessions"):
         for row in map(dict, database.execute("SELECT * FROM sessions").fetchall()):
             if row.get("session_type") not in _HIDDEN:
                 changed = seconds(row["updated_at"]) or at
-                yield Stored(HOST, path, changed, partial(_from_rows, database, row))
+                yield Stored(host, path, changed, partial(_from_rows, host, database, row))
 
 
-def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
+def _from_rows(host: str, database: sqlite3.Connection, session: Fields) -> list[Session]:
     query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
     book = Book()
     for row in map(dict, database.execute(query, (session["id"],))):
@@ -37,10 +36,10 @@ def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
             content = parsed(row["content_json"])
             _add_message(book, row["role"], content, row.get("message_id"), row["created_timestamp"])
     book.set_title(session.get("name") or session.get("description"))
-    return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, book.close())]
+    return [Session(host, str(session["id"]), string(session["working_dir"]) or None, book.close())]
 
 
-def _from_lines(disk: Disk, path: str) -> list[Session]:
+def _from_lines(host: str, disk: Disk, path: str) -> list[Session]:
     lines = iter(disk.lines(path))
     about = embedded(next(lines, b""))
     book = Book()
@@ -48,7 +47,7 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
         _add_message(book, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
     book.set_title(about.get("description"))
     session_id = string(about.get("id")) or os.path.basename(path).removesuffix(".jsonl")
-    return [Session(HOST, session_id, string(about.get("working_dir")) or None, book.close())]
+    return [Session(host, session_id, string(about.get("working_dir")) or None, book.close())]
 
 
 def _add_message(book: Book, role: object, content: object, key: object, at: object) -> None:

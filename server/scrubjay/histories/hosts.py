@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from scrubjay.histories import (
-    aider,
-    cursor,
-    exports,
-    goose,
-    opencode,
-    tasks,
-    transcripts,
-    vscode,
-    zed,
-)
+from scrubjay.histories import aider, cursor, exports, goose, opencode, tasks, transcripts, vscode, zed
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.stored import History, Stored
+from scrubjay.histories.stored import History, Reader, Stored, at_once
 from scrubjay.hosts.facts import HOSTS
 from scrubjay.hosts.machine import Machine
 
-_OF_ONE_HOST: dict[str, Callable[[Disk, str, float], Iterable[Stored]]] = {
-    "aider": aider.stored,
+_READERS: dict[str, Reader] = {
+    **{name: at_once(partial(transcripts.sessions, head)) for name, head in transcripts.HEADS.items()},
+    "cursor-lines": at_once(partial(transcripts.sessions, transcripts.cursor_head), is_timed=False),
+    "aider": at_once(aider.sessions),
     "cursor-state": cursor.stored,
     "goose": goose.stored,
-    "vscode": vscode.stored,
-    "zed": zed.stored,
-}
-_OF_SEVERAL: dict[str, Callable[[str, Disk, str, float], Iterable[Stored]]] = {
-    **transcripts.READERS,
     "opencode": opencode.stored,
-    "tasks": tasks.stored,
+    "tasks": at_once(tasks.sessions),
+    "vscode": at_once(vscode.sessions),
+    "zed": zed.stored,
     "claude-ai": partial(exports.stored, exports.claude_ai),
     "chatgpt": partial(exports.stored, exports.chatgpt),
 }
@@ -42,25 +31,23 @@ _OF_SEVERAL: dict[str, Callable[[str, Disk, str, float], Iterable[Stored]]] = {
 
 def _history(host: str, stores: list[dict[str, Any]]) -> History:
     """Return the history of a host, by its stores in `hosts.json`."""
-    names = [store["reader"] for store in stores]
-    readers = [_OF_ONE_HOST.get(name) or partial(_OF_SEVERAL[name], host) for name in names]
-    patterns = [re.compile(store["files"], re.DOTALL) for store in stores]
+    readers = [(re.compile(store["files"], re.DOTALL), _READERS[store["reader"]]) for store in stores]
 
     def places(machine: Machine) -> Iterable[str]:
         return dict.fromkeys(
             path for store in stores for place in store["places"] for path in machine.paths(place)
         )
 
-    def readers_of(path: str) -> list[Callable[[Disk, str, float], Iterable[Stored]]]:
+    def reader_of(path: str) -> Reader | None:
         name = path.replace(os.sep, "/")
-        pairs = zip(patterns, readers, strict=True)
-        return [reader for pattern, reader in pairs if pattern.fullmatch(name)]
-
-    def fits(path: str) -> bool:
-        return bool(readers_of(path))
+        return next((reader for pattern, reader in readers if pattern.fullmatch(name)), None)
 
     def stored(disk: Disk, path: str, at: float) -> Iterable[Stored]:
-        return (each for reader in readers_of(path)[:1] for each in reader(disk, path, at))
+        reader = reader_of(path)
+        return reader(host, disk, path, at) if reader else ()
+
+    def fits(path: str) -> bool:
+        return reader_of(path) is not None
 
     return History(host, places, fits, stored, deep=stores[0].get("deep", 20))
 

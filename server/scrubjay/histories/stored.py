@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.transcripts.json_lines import dicts, string
@@ -21,7 +22,7 @@ _MOST_SECONDS = 1e11  # a number below it counts seconds since 1970, one above i
 
 
 class Session(NamedTuple):
-    """The turns of one session, in order, each a dict as `transcripts.claude_code.turns` returns it.
+    """The turns of one session, in order, each a dict as `transcripts.formats.turns` returns it.
 
     `folder` is the project's folder, which may no longer exist; None if the store does not name it. The
     `folders` of a turn take precedence.
@@ -67,6 +68,19 @@ class Stored(NamedTuple):
     at: float
     read: Callable[[], Iterable[Session | Fact]]
     is_timed: bool = True
+
+
+# Lists the contents of a file of a host's store, given the host, the file's path and its last change.
+Reader = Callable[[str, "Disk", str, float], Iterable[Stored]]
+
+
+def at_once(read: Callable[[str, Disk, str], list[Session]], *, is_timed: bool = True) -> Reader:
+    """Return a reader of files that are listed as one entry each; `read` gets the host and the path."""
+
+    def stored(host: str, disk: Disk, path: str, at: float) -> list[Stored]:
+        return [Stored(host, path, at, partial(read, host, disk, path), is_timed)]
+
+    return stored
 
 
 class History(NamedTuple):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
+from scrubjay.histories.stored import Fields, Session, instant, seconds, texts
 from scrubjay.transcripts.book import ASKING, Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
@@ -29,10 +28,9 @@ _COMMAND = re.compile(r"<(command)>")
 _CLOSING = re.compile(r"</([a-z_]+)>")
 
 
-def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the task of a file."""
-    read = _legacy if path.endswith(_LEGACY) else _modern
-    yield Stored(host, path, at, partial(read, host, disk, path))
+def sessions(host: str, disk: Disk, path: str) -> list[Session]:
+    """Return the task in a file, unless another task or a subagent wrote its prompts."""
+    return (_legacy if path.endswith(_LEGACY) else _modern)(host, disk, path)
 
 
 def _modern(host: str, disk: Disk, path: str) -> list[Session]:

@@ -10,13 +10,12 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from scrubjay.histories.disk import Disk, embedded
-from scrubjay.histories.stored import Fields, Session, Stored
+from scrubjay.histories.stored import Fields, Session
 from scrubjay.transcripts.formats import turns
 from scrubjay.transcripts.json_lines import mapping, string
 
@@ -36,9 +35,12 @@ _Reader = Callable[[Sequence[Fields], str, Disk], "_About | None"]
 
 def _in_lines(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     """Return the session and folder that the lines name, as in Claude Code and Qwen Code."""
-    folder = next(filter(None, (string(each.get("cwd")) for each in head)), None)
-    session_id = next(filter(None, (string(each.get("sessionId")) for each in head)), None)
-    return _About(session_id, folder)
+    return _About(_first(head, "sessionId"), _first(head, "cwd"))
+
+
+def _first(objects: Iterable[Fields], key: str) -> str | None:
+    """Return the first text that is not empty under this key."""
+    return next(filter(None, (string(each.get(key)) for each in objects)), None)
 
 
 def _codex(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
@@ -50,8 +52,7 @@ def _codex(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     file_id = re.search(r"rollout-.{19}-(.+?)\.jsonl", os.path.basename(path))
     session_id = string(meta.get("id")) or string(meta.get("session_id")) or (file_id[1] if file_id else None)
     contexts = [payload for kind, payload in payloads if kind == "turn_context"]
-    folders = (string(each.get("cwd")) for each in (*metas, *contexts))
-    return _About(session_id, next(filter(None, folders), None))
+    return _About(session_id, _first((*metas, *contexts), "cwd"))
 
 
 def _copilot(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
@@ -85,15 +86,14 @@ def gemini_folder(path: str, disk: Disk) -> str | None:
     return None
 
 
-def _cursor(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
+def cursor_head(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     """Return the id and folder of a chat of Cursor's command line; its `meta.json` has the folder."""
     if f"{os.sep}subagents{os.sep}" in path:
         return None
     chat = os.path.basename(path).removesuffix(".jsonl")
     root = path.partition(f"{os.sep}projects{os.sep}")[0]
     metas = glob.glob(os.path.join(glob.escape(root), "chats", "*", glob.escape(chat), "meta.json"))
-    folders = (string(disk.object(meta).get("cwd")) for meta in metas)
-    return _About(chat, next(filter(None, folders), None))
+    return _About(chat, _first(map(disk.object, metas), "cwd"))
 
 
 def _antigravity(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
@@ -106,10 +106,7 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     """Return the id and folder of a session of Kiro's editor or command line, from a file next to it."""
     folder, name = os.path.split(path)
     is_from_editor = name == "messages.jsonl"
-    neighbour = (
-        os.path.join(folder, "session.json") if is_from_editor else f"{path.removesuffix('.jsonl')}.json"
-    )
-    about = disk.object(neighbour)
+    about = disk.object(os.path.join(folder, "session.json") if is_from_editor else path.removesuffix("l"))
     paths = about.get("workspacePaths")
     project = string(paths[0]) if isinstance(paths, list) and paths else string(about.get("cwd"))
     session_id = string(about.get("id")) or string(about.get("session_id"))
@@ -117,22 +114,20 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     return _About(session_id or default, project or None)
 
 
-def _stored(read_head: _Reader, host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the session of a file; `read_head` reads its first lines."""
-    yield Stored(host, path, at, partial(_sessions, host, read_head, disk, path), read_head is not _cursor)
-
-
-def _sessions(host: str, read_head: _Reader, disk: Disk, path: str) -> list[Session]:
+def sessions(read_head: _Reader, host: str, disk: Disk, path: str) -> list[Session]:
+    """Return the sessions in a file, whose first lines `read_head` reads."""
     lines = _lines(disk, path)
     about = read_head([embedded(line) for line in islice(lines, _HEAD)], path, disk)
     if about is None:
         return []
     file_session_id = about.id or os.path.basename(path).partition(".")[0]
-    sessions: dict[str, list[Fields]] = {}
+    turns_by_id: dict[str, list[Fields]] = {}
     for turn in turns(lines, host):
         # A session that continues under a new id begins with copies of the older session's lines.
-        sessions.setdefault(turn["session_id"] or file_session_id, []).append(turn)
-    return [Session(host, session_id, about.folder, own_turns) for session_id, own_turns in sessions.items()]
+        turns_by_id.setdefault(turn["session_id"] or file_session_id, []).append(turn)
+    return [
+        Session(host, session_id, about.folder, own_turns) for session_id, own_turns in turns_by_id.items()
+    ]
 
 
 def _lines(disk: Disk, path: str) -> list[bytes]:
@@ -145,12 +140,11 @@ def _lines(disk: Disk, path: str) -> list[bytes]:
     return [json.dumps(entry).encode() for entry in entries]
 
 
-READERS = {
-    "lines": partial(_stored, _in_lines),
-    "codex": partial(_stored, _codex),
-    "copilot": partial(_stored, _copilot),
-    "gemini": partial(_stored, _gemini),
-    "antigravity": partial(_stored, _antigravity),
-    "kiro": partial(_stored, _kiro),
-    "cursor-lines": partial(_stored, _cursor),
+HEADS: dict[str, _Reader] = {
+    "lines": _in_lines,
+    "codex": _codex,
+    "copilot": _copilot,
+    "gemini": _gemini,
+    "antigravity": _antigravity,
+    "kiro": _kiro,
 }

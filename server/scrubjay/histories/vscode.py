@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from typing import Any
 
 from scrubjay.histories.cursor import folder_of, workspace_folder
 from scrubjay.histories.disk import Disk, parsed
-from scrubjay.histories.stored import Fields, Session, Stored, instant
+from scrubjay.histories.stored import Fields, Session, instant
 from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
-HOST = "vscode"
 _SET, _PUSH, _DELETE = 1, 2, 3  # kinds of changes; 0 sets the whole document
 
 
-def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the session of a file."""
-    yield Stored(HOST, path, at, partial(_session, disk, path))
-
-
-def _session(disk: Disk, path: str) -> list[Session]:
+def sessions(host: str, disk: Disk, path: str) -> list[Session]:
+    """Return the session in a file."""
     document = mapping(_replayed(disk.lines(path)) if path.endswith(".jsonl") else disk.json(path))
     book = Book()
     for request in dicts(document.get("requests")):
@@ -49,7 +43,7 @@ def _session(disk: Disk, path: str) -> list[Session]:
     book.set_title(document.get("customTitle"))
     session_id = string(document.get("sessionId")) or os.path.basename(path).rpartition(".")[0]
     folder = workspace_folder(disk, os.path.dirname(path)) or folder_of(document.get("workingDirectory"))
-    return [Session(HOST, session_id, folder, book.close())]
+    return [Session(host, session_id, folder, book.close())]
 
 
 def _text_of(part: Fields) -> str:

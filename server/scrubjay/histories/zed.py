@@ -12,12 +12,11 @@ from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds,
 from scrubjay.transcripts.book import Book, words
 from scrubjay.transcripts.json_lines import dicts, mapping, string
 
-HOST = "zed"
 # Old databases lack the last three.
 _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}
 
 
-def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
     """List the threads of a database, without those of subagents."""
     database = disk.database(path)
     selected = sorted(columns(database, "threads") & _COLUMNS)
@@ -25,10 +24,12 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
         return
     for row in map(dict, database.execute(f"SELECT rowid, {', '.join(selected)} FROM threads").fetchall()):
         if not row.get("parent_id"):
-            yield Stored(HOST, path, seconds(row["updated_at"]) or at, partial(_thread, disk, database, row))
+            yield Stored(
+                host, path, seconds(row["updated_at"]) or at, partial(_thread, host, disk, database, row)
+            )
 
 
-def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Session]:
+def _thread(host: str, disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Session]:
     query = "SELECT data_type, data FROM threads WHERE rowid = ?"
     kind, data = database.execute(query, (row["rowid"],)).fetchone()
     raw = data if isinstance(data, bytes) else str(data).encode()
@@ -40,7 +41,7 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
         _add_message(book, mapping(message), started_at)
     book.set_title(document.get("title") or document.get("summary"))
     folder = string(row.get("folder_paths")).partition("\n")[0]
-    return [Session(HOST, str(row["id"]), folder or None, book.close())]
+    return [Session(host, str(row["id"]), folder or None, book.close())]
 
 
 def _add_message(book: Book, message: Fields, at: object) -> None:
