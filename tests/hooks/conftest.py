@@ -1,6 +1,7 @@
 """What tests of hooks share."""
 
 import time
+from pathlib import Path
 
 import pytest
 from claude_code_host import Host
@@ -18,3 +19,8 @@ def quick_hooks(tmp_path_factory: pytest.TempPathFactory) -> None:
         host.raw_output(b"{}", "stop")
         if time.monotonic() - start < QUICK_S:
             return
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)

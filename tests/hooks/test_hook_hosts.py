@@ -1,6 +1,5 @@
 """Every host that runs our hook: how it is recognised, how its payload is read and answered, and that a turn
-reported in two ways is stored once. The payloads are made up, in the shapes of the versions named next to
-them.
+reported in two ways is stored once. The payloads are made up, in the shapes of the tested versions.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,103 +30,11 @@ AT = "2026-11-22T18:12:51.262Z"
 S = "0f4e9a10-0000-4000-8000-00000000cafe"
 
 
-def gemini(name: str, **more: Any) -> dict[str, Any]:
-    return {"session_id": S, "transcript_path": None, "hook_event_name": name, "timestamp": AT, **more}
-
-
-def cursor(name: str, **more: Any) -> dict[str, Any]:
-    common = {
-        "conversation_id": S,
-        "generation_id": "g1",
-        "session_id": "another",
-        "cursor_version": "3.24.18",
-    }
-    return {**common, "hook_event_name": name, "user_email": "kim@example.org", **more}
-
-
-def windsurf(name: str, **info: Any) -> dict[str, Any]:
-    return {
-        "agent_action_name": name,
-        "trajectory_id": S,
-        "execution_id": "e1",
-        "timestamp": AT,
-        "tool_info": info,
-    }
-
-
-TOLD = f"<hook_context>&lt;scrubjay-memory&gt; a</hook_context>\n\n{ASKED}"
-# host -> the events of one turn, in order: the event's name on the command line, and the payload
-TURNS: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "claude-code": [  # 2.1.330
-        ("", {"session_id": S, "prompt_id": "p1", "hook_event_name": "UserPromptSubmit", "prompt": ASKED}),
-        (
-            "",
-            {"session_id": S, "prompt_id": "p1", "hook_event_name": "Stop", "last_assistant_message": ANSWER},
-        ),
-    ],
-    "codex": [  # 0.169.0
-        ("", {"session_id": S, "turn_id": "p1", "hook_event_name": "UserPromptSubmit", "prompt": ASKED}),
-        ("", {"session_id": S, "turn_id": "p1", "hook_event_name": "Stop", "last_assistant_message": ANSWER}),
-    ],
-    "cursor": [  # 3.24.18
-        ("", cursor("beforeSubmitPrompt", prompt=ASKED, attachments=[])),
-        ("", cursor("afterAgentResponse", text=ANSWER)),
-        ("", cursor("stop", status="completed", loop_count=0)),
-    ],
-    "gemini-cli": [  # 0.61.0
-        ("", gemini("BeforeAgent", prompt=TOLD)),
-        ("", gemini("BeforeModel", llm_request={})),
-        ("", gemini("AfterAgent", prompt=TOLD, prompt_response=ANSWER, stop_hook_active=False)),
-    ],
-    "qwen-code": [  # 0.24.4
-        (
-            "",
-            gemini(
-                "UserPromptSubmit", prompt_id=f"{S}########0", prompt=f"{ASKED} @x", submitted_prompt=ASKED
-            ),
-        ),
-        ("", gemini("UserPromptSubmit", prompt_id=f"{S}########0", prompt="")),
-        ("", gemini("Stop", prompt_id=f"{S}########0", last_assistant_message=ANSWER)),
-    ],
-    "opencode": [
-        ("", {"hook_event_name": "prompt", "session_id": S, "prompt_id": "msg_1", "prompt": ASKED}),
-        (
-            "",
-            {
-                "hook_event_name": "answer",
-                "session_id": S,
-                "prompt_id": "msg_1",
-                "last_assistant_message": ANSWER,
-            },
-        ),
-    ],
-    "windsurf": [
-        ("", windsurf("pre_user_prompt", user_prompt=ASKED)),
-        ("", windsurf("post_cascade_response", response=f"### Planner Response\n\n{ANSWER}\n")),
-    ],
-    "goose": [  # 1.38
-        ("", {"event": "UserPromptSubmit", "session_id": S, "matcher_context": "", "message": ASKED}),
-        ("", {"event": "Stop", "session_id": S, "matcher_context": "", "last_assistant_message": ANSWER}),
-    ],
-}
+# Payloads of hosts, and what becomes of them: events of a turn, each with its name on the command line; which host
+# sends a payload; the keys or the event's name of an opening; the words and the event's name of a hint.
+TABLES = json.loads(Path(__file__).with_name("payloads.json").read_text(encoding="utf-8"))
+TURNS, COPILOT, ENVIRONMENT, HINTS = map(TABLES.get, ("turns", "copilot", "environment", "hints"))
 KEYS = {"claude-code": "p1", "codex": "p1", "cursor": "g1", "windsurf": "e1", "opencode": "msg_1"}
-ENVIRONMENT = {
-    "qwen-code": {"QWEN_PROJECT_DIR": "", "GEMINI_PROJECT_DIR": "", "CLAUDE_PROJECT_DIR": ""},
-    "gemini-cli": {"GEMINI_PROJECT_DIR": "", "GEMINI_SESSION_ID": "s", "CLAUDE_PROJECT_DIR": ""},
-    "copilot-cli": {"COPILOT_PROJECT_DIR": "", "COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": ""},
-}
-
-COPILOT = [  # 1.0.102; the events are named only in their registration
-    ("sessionStart", {"sessionId": S, "timestamp": 1795371303044, "source": "new", "initialPrompt": ASKED}),
-    ("userPromptSubmitted", {"sessionId": S, "timestamp": 1795371303099, "prompt": ASKED}),
-    ("agentStop", {"sessionId": S, "timestamp": 1795371304431, "stopReason": "end_turn"}),
-    ("sessionEnd", {"sessionId": S, "timestamp": 1795371304458, "reason": "complete"}),
-]
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path)
 
 
 def become(host: Host, name: str) -> None:
@@ -169,49 +77,16 @@ def test_a_host_is_recognised_whatever_it_was_registered_as(host: Host, name: st
         assert set(as_named) == {name}
 
 
-@pytest.mark.parametrize(
-    ("payload", "env", "registered", "real"),
-    [
-        ({"sessionId": S, "hookEventName": "Stop", "timestamp": AT}, {}, "claude-code", "vscode"),
-        ({"sessionId": S, "timestamp": 1.0}, {}, "claude-code", "copilot-cli"),
-        ({"session_id": S, "hook_event_name": "Stop", "timestamp": AT}, {"COPILOT_CLI": "1"}, "claude-code", "copilot-cli"),
-        # started from another host's shell, which leaves it its variables
-        ({"session_id": S, "hook_event_name": "Stop"}, {"COPILOT_CLI": "1"}, "claude-code", "claude-code"),
-        ({"session_id": S, "turn_id": "t"} | {"hook_event_name": "Stop"}, {"CLAUDECODE": "1"}, "codex", "codex"),
-        ({"session_id": S, "hook_event_name": "Stop"}, {"CURSOR_VERSION": "3.2"}, "claude-code", "cursor"),
-        ({"session_id": S, "transcript_path": "/h/.codex/sessions/2026/rollout-1.jsonl"}, {}, None, "codex"),
-        ({"session_id": S, "transcript_path": "C:\\u\\.qwen\\p\\c.jsonl", "timestamp": AT}, {}, None, "qwen-code"),
-        ({"session_id": S, "transcript_path": "/h/.gemini/tmp/c.jsonl", "timestamp": AT}, {}, None, "gemini-cli"),
-        ({"conversationId": S, "invocationNum": 0}, {}, "gemini-cli", "antigravity"),
-        ({"session_id": S, "hook_event_name": "Stop"}, {}, "kiro", "kiro"),
-        ({"session_id": S, "hook_event_name": "Stop"}, {}, "nobody", "claude-code"),
-        ({"session_id": S, "transcript_path": 7, "timestamp": []}, {}, None, "claude-code"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("payload", "env", "registered", "real"), TABLES["recognition"])
 def test_the_real_host_takes_precedence_over_the_registered_one(
     payload: dict, env: dict, registered: str, real: str
 ) -> None:
     assert hosts.recognize(payload, env, registered) == real
 
 
-@pytest.mark.parametrize(
-    ("name", "event", "payload", "output"),
-    [
-        ("codex", "", {"session_id": S, "hook_event_name": "SessionStart", "source": "startup"}, "SessionStart"),
-        ("gemini-cli", "", gemini("SessionStart", source="startup"), "SessionStart"),
-        ("qwen-code", "", gemini("SessionStart", source="startup"), "SessionStart"),
-        ("vscode", "", {"sessionId": S, "hookEventName": "SessionStart", "timestamp": AT}, "SessionStart"),
-        ("copilot-cli", *COPILOT[0], {"additionalContext"}),
-        ("copilot-cli", "", gemini("SessionStart", source="new"), {"additionalContext"}),
-        ("cursor", "", cursor("sessionStart"), {"additional_context"}),
-        ("cursor", "", cursor("SessionStart"), "SessionStart"),  # of Claude Code's settings
-        ("opencode", "", {"hook_event_name": "start", "session_id": S}, {"additionalContext"}),
-        ("antigravity", "PreInvocation", {"conversationId": S, "invocationNum": 0}, {"injectSteps"}),
-        ("kiro", "", {"session_id": S, "hook_event_name": "SessionStart"}, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "event", "payload", "output"), TABLES["openings"])
 def test_an_opening_is_printed_in_the_hosts_format(
-    host: Host, name: str, event: str, payload: dict, output: str | set[str] | None
+    host: Host, name: str, event: str, payload: dict, output: str | list[str] | None
 ) -> None:
     become(host, name)
     scope = host.scope
@@ -225,39 +100,13 @@ def test_an_opening_is_printed_in_the_hosts_format(
     if isinstance(output, str):
         assert answer == {"hookSpecificOutput": {"hookEventName": output, "additionalContext": block}}
         return
-    assert set(answer) == output
+    assert list(answer) == output
     assert block in (answer.get("additionalContext"), answer.get("additional_context")) or answer == {
         "injectSteps": [{"ephemeralMessage": block}]
     }
 
 
-HINTS = {
-    "about": [{"id": "t1", "text": "2026-03-01 (t1): Never edit api/gen.py.", "until": None, "files": ["api/gen.py"],
-               "symbols": [], "commands": ["make gen"]}],
-    "errors": [{"id": "t2", "shape": "open <path>: no such file", "text": "`make` passed after `make data`."}],
-}  # fmt: skip
-EDIT = {"file_path": "/w/api/gen.py", "old_string": "a", "new_string": "b"}
-MAKE, FAILED = {"command": "make"}, "open /srv/b.txt: no such file"
-COPILOT_TOOL = {"sessionId": S, "timestamp": 1795809512422}
-
-
-@pytest.mark.parametrize(
-    ("name", "event", "payload", "says", "output"),
-    [
-        ("codex", "", {"session_id": S, "turn_id": "p1", "hook_event_name": "PreToolUse", "tool_input": {"command": "*** Begin Patch\n*** Update File: api/gen.py\n+b"}}, "gen.py", "PreToolUse"),
-        ("codex", "", {"session_id": S, "turn_id": "p1", "hook_event_name": "PostToolUse", "tool_input": MAKE, "tool_response": f"{FAILED}\n"}, "data", "PostToolUse"),
-        ("gemini-cli", "", gemini("AfterTool", tool_input=EDIT, tool_response={"llmContent": "Successfully modified file"}), "gen.py", "AfterTool"),
-        ("gemini-cli", "", gemini("AfterTool", tool_input=MAKE, tool_response={"llmContent": f"<untrusted_context>\nOutput: {FAILED}\nExit Code: 2\n</untrusted_context>"}), "data", "AfterTool"),
-        ("gemini-cli", "", gemini("AfterTool", tool_input=MAKE, tool_response={"llmContent": f"Output: {FAILED}\nExit Code: 0"}), None, None),
-        ("qwen-code", "", gemini("PostToolUse", tool_input=EDIT, tool_response={"llmContent": "The file has been updated."}), "gen.py", "PostToolUse"),
-        ("qwen-code", "", gemini("PostToolUseFailure", tool_input=MAKE, error=f"Command: make\nDirectory: (root)\nOutput: {FAILED}\nError: (none)\nExit Code: 2"), "data", "PostToolUseFailure"),
-        ("copilot-cli", "preToolUse", {**COPILOT_TOOL, "toolName": "edit", "toolArgs": {"path": "/w/api/gen.py", "old_str": "a", "new_str": "b"}}, "gen.py", None),
-        ("copilot-cli", "postToolUse", {**COPILOT_TOOL, "toolName": "bash", "toolArgs": MAKE, "toolResult": {"resultType": "success", "textResultForLlm": f"{FAILED}\n<shellId: 0 completed with exit code 2>"}}, "data", None),
-        ("copilot-cli", "postToolUse", {**COPILOT_TOOL, "toolName": "bash", "toolArgs": MAKE, "toolResult": {"textResultForLlm": f"{FAILED}\n<shellId: 0 completed with exit code 0>"}}, None, None),
-        ("cursor", "", cursor("postToolUse", tool_name="Shell", tool_input={"command": "make gen"}, tool_output="{}"), "gen.py", None),
-        ("vscode", "", {"sessionId": S, "hookEventName": "PreToolUse", "timestamp": AT, "tool_input": {"filePath": "/w/api/gen.py", "oldString": "a", "newString": "b"}}, "gen.py", "PreToolUse"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "event", "payload", "says", "output"), TABLES["tools"])
 def test_a_tool_of_each_host_is_commented_in_the_hosts_format(
     host: Host, name: str, event: str, payload: dict, says: str | None, output: str | None
 ) -> None:
@@ -493,53 +342,23 @@ def test_any_payload_becomes_an_event(name: str, payload: dict[str, Any]) -> Non
     assert event.session_id is None or 0 < len(event.session_id.strip()) <= 200
 
 
-def drive(host: Host, folder: Path, name: str, plugin: str, driver: str, *arguments: str) -> Any:
+HOOK = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
+
+
+def drive(
+    host: Host, folder: Path, name: str, plugin: str, *arguments: str, command: Sequence[str] = HOOK
+) -> Any:
     """The output of a driver of a plugin, configured by `setup` with its host and command."""
     text = (HOOKS / "plugins" / plugin).read_text()
-    command = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
     for line, value in (("const HOST = ", name), ("const COMMAND = ", command)):
         (old,) = [each for each in text.splitlines() if each.startswith(line)]
         text = text.replace(old, f"{line}{json.dumps(value)};")
     (folder / "scrubjay.mjs").write_text(text.replace('const TOOLS = "";', 'const TOOLS = "bash|edit";'))
-    (folder / "driver.mjs").write_text(driver)
+    shutil.copy(Path(__file__).with_name(f"{plugin.partition('.')[0]}_driver.mjs"), folder / "driver.mjs")
     words = ["node", str(folder / "driver.mjs"), *arguments]
     ran = subprocess.run(words, env=host.env, cwd=host.project, capture_output=True, timeout=30, check=True)
     assert ran.stderr == b""
     return json.loads(ran.stdout)
-
-
-DRIVER = """
-import plugin from "./scrubjay.mjs";
-const scrubjay = await (plugin.server ?? plugin)({ directory: process.cwd() });
-const session = "ses_1", part = (text, more) => ({ type: "text", text, ...more });
-const created = (info) => scrubjay.event({ event: { type: "session.created", properties: { sessionID: info.id, info } } });
-await created({ id: session });
-await created({ id: "ses_helper", parentID: session });
-const say = (sessionID, id, ...parts) =>
-  scrubjay["chat.message"]({ sessionID }, { message: { id, role: "user" }, parts });
-await say("ses_helper", "msg_9", part("Look for the port."));
-await say(session, "msg_1", part("Which port does staging use?"), part("a file", { synthetic: true }));
-const asked = async (...system) => {
-  await scrubjay["experimental.chat.system.transform"]({ sessionID: session }, { system });
-  return system;
-};
-const seen = [await asked("You are a title generator."), await asked("You are an assistant.")];
-for (const tool of ["bash", "read"]) {
-  const done = { output: "made" };
-  await scrubjay["tool.execute.after"]({ tool, sessionID: session, args: { command: "make gen" } }, done);
-  seen.push([done.output]);
-}
-const updated = (info) => scrubjay.event({ event: { type: "message.updated", properties: { info } } });
-await updated({ id: "msg_1", sessionID: session, role: "user", summary: { diffs: [] } });
-await updated({ id: "msg_3", sessionID: session, role: "assistant", summary: true });
-const said = [["msg_2", "I look."], ["msg_3", "## Goal: the port"], ["msg_4", "Staging listens on port 5433."]];
-for (const [messageID, text] of said)
-  await scrubjay["experimental.text.complete"]({ sessionID: session, messageID }, { text });
-if (process.argv[2] === "idle")
-  await scrubjay.event({ event: { type: "session.idle", properties: { sessionID: session } } });
-console.log(JSON.stringify(seen));
-if (process.argv[2] === "at once") process.exit(0);
-"""
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugin is run with Node")
@@ -549,7 +368,7 @@ def test_the_plugin_reports_a_turn_and_shows_its_opening(
 ) -> None:
     host.policy(inject="edit")
     openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None, hints=HINTS)
-    ((title,), (system,), (made,), (read,)) = drive(host, tmp_path, name, "opencode.js", DRIVER, end)
+    ((title,), (system,), (made,), (read,)) = drive(host, tmp_path, name, "opencode.js", end)
     assert made.startswith("made\n\n<scrubjay-memory>") and "gen.py" in made and read == "made"
     assert title == "You are a title generator."
     assert system == "You are an assistant.\n\n<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
@@ -559,34 +378,14 @@ def test_the_plugin_reports_a_turn_and_shows_its_opening(
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugin is run with Node")
 def test_the_plugin_without_its_hook_fails_silently(host: Host, tmp_path: Path) -> None:
-    text = (HOOKS / "plugins" / "opencode.js").read_text()
-    (tmp_path / "scrubjay.mjs").write_text(text.replace('["scrubjay-hook"]', '["/no/such/hook"]'))
-    (tmp_path / "driver.mjs").write_text(DRIVER)
-    command = ["node", str(tmp_path / "driver.mjs"), "idle"]
-    ran = subprocess.run(command, cwd=host.project, capture_output=True, timeout=30, check=True)
-    assert json.loads(ran.stdout)[1] == ["You are an assistant."] and ran.stderr == b""
-
-
-AMP = """
-import plugin from "./scrubjay.mjs";
-const heard = {};
-plugin({ on: (name, handler) => (heard[name] = handler) });
-const thread = { id: "T-1" };
-const seen = await heard["agent.start"]({ id: 7, message: "Which port does staging use?", thread });
-const messages = [
-  { role: "user", content: "Which port does staging use?" },
-  { role: "assistant", content: [{ type: "text", text: "I look." }, { type: "tool_use" }] },
-  { role: "assistant", content: [{ type: "text", text: "Staging listens on port 5433." }] },
-];
-await heard["agent.end"]({ id: 7, status: "done", thread, messages });
-console.log(JSON.stringify(seen));
-"""
+    shown = drive(host, tmp_path, "opencode", "opencode.js", "idle", command=["/no/such/hook"])
+    assert shown[1] == ["You are an assistant."]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Amp's plugin is run with Node")
 def test_the_plugin_for_amp_reports_a_turn_and_shows_its_opening(host: Host, tmp_path: Path) -> None:
     openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
-    shown = drive(host, tmp_path, "amp", "amp.ts", AMP)
+    shown = drive(host, tmp_path, "amp", "amp.ts")
     block = "<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
     assert shown == {"message": {"content": block, "display": False}}
     assert [(each.host, each.args["session_id"]) for each in host.envelopes()] == [("amp", "T-1")]
