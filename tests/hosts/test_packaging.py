@@ -38,49 +38,7 @@ generator = _generator()
 MANIFESTS = generator.manifests()
 
 # The rules of the registry's schema of 2025-12-11 for the fields that we use.
-SERVER_SCHEMA = {
-    "type": "object",
-    "required": ["$schema", "name", "description", "version", "packages"],
-    "additionalProperties": False,
-    "properties": {
-        "$schema": {"const": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"},
-        "name": {"type": "string", "pattern": r"^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$", "maxLength": 200},
-        "title": {"type": "string", "minLength": 1, "maxLength": 100},
-        "description": {"type": "string", "minLength": 1, "maxLength": 100},
-        "version": {"type": "string", "pattern": r"^\d+\.\d+\.\d+", "maxLength": 255},
-        "packages": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["registryType", "identifier", "version", "transport"],
-                "additionalProperties": False,
-                "properties": {
-                    "registryType": {"const": "pypi"},
-                    "identifier": {"type": "string"},
-                    "version": {"type": "string", "not": {"const": "latest"}},
-                    "runtimeHint": {"enum": ["uvx"]},
-                    "transport": {"const": {"type": "stdio"}},
-                    "environmentVariables": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["name"],
-                            "additionalProperties": False,
-                            "properties": {
-                                "name": {"type": "string"},
-                                "description": {"type": "string"},
-                                "format": {"enum": ["string", "number", "boolean", "filepath"]},
-                                "isRequired": {"type": "boolean"},
-                                "isSecret": {"type": "boolean"},
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
+SERVER_SCHEMA = json.loads(Path(__file__).with_name("server_schema.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", MANIFESTS)

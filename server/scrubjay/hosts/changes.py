@@ -174,8 +174,6 @@ def _original(now: bytes | None, note: Any) -> tuple[bytes | None] | None:
     """Return a file's bytes before our change (None: no file) in a tuple; None if it has changed since."""
     if now is None or not isinstance(note, dict) or note.get("after") != _digest(now):
         return None
-    if "before" in note:  # written by a `scrubjay hooks add` that knew only one host
-        return (None if note["before"] is None else base64.b64decode(note["before"]),)
     if note["undo"] is None:
         return (None,)
     for start, stop, old in reversed(note["undo"]):

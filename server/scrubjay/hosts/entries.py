@@ -7,6 +7,7 @@ parsed again and compared with the expected value.
 import base64
 import os
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
@@ -18,7 +19,6 @@ from scrubjay.hosts.installation import is_our_hook, is_our_server, server_comma
 
 KeyPath = tuple[str | int, ...]  # the path to a value: names in objects, numbers in lists
 _BOM = b"\xef\xbb\xbf"
-_DEEPEST = 200  # levels of a configuration; real ones have ten
 
 
 class _Edit(Protocol):
@@ -41,7 +41,7 @@ def _no_lists(text: str, keys: Any, value: Any) -> str:
 
 JSON = Format("JSON", json_text.parse, json_text.put, json_text.append, json_text.delete)
 JSONC = JSON._replace(parse=json_text.parse_with_comments)  # with comments and trailing commas
-TOML = Format("TOML", toml_text.parse, toml_text.put, _no_lists, toml_text.delete)
+TOML = Format("TOML", tomllib.loads, toml_text.put, _no_lists, toml_text.delete)
 YAML = Format("YAML", yaml_text.parse, yaml_text.put, _no_lists, yaml_text.delete)
 
 
@@ -101,25 +101,12 @@ def parsed(content: bytes | None, form: Format, path: str) -> dict[str, Any]:
     advice = "Correct it or choose another file; it was not changed."
     try:
         config = form.parse(content.decode("utf-8-sig"))
-        if _depth(config) > _DEEPEST:
-            raise ValueError("it is nested too deeply")
-    except ValueError as error:
+        list(ours(config))  # which also fails if it is nested too deeply
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid {form.name}: {error}. {advice}") from None
     if not isinstance(config, dict):
         raise InputError(f"{path} holds a {type(config).__name__}, not an object. {advice}")
     return config
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level:
-        inner = [
-            item.values() if isinstance(item, dict) else item
-            for item in level
-            if isinstance(item, dict | list)
-        ]
-        depth, level = depth + 1, [item for container in inner for item in container]
-    return depth
 
 
 def is_present(config: Any, entry: Entry) -> bool:

@@ -8,18 +8,6 @@ from typing import Any
 from scrubjay.home.settings import statements
 
 
-def parse(text: str) -> dict[str, Any]:
-    """Parse TOML.
-
-    Raises:
-        ValueError: the text is not TOML, or is nested too deeply.
-    """
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
 def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
     """Add a table, or replace it; the new table goes to the end of the text, after an empty line.
 
