@@ -26,7 +26,7 @@ from scrubjay.pipe import relay, session
 from scrubjay.pipe.client import EngineClient
 from scrubjay.pipe.link import Link
 from scrubjay.pipe.offer import Offer
-from scrubjay.pipe.reach import Attempts
+from scrubjay.pipe.reach import failed_starts, note_failed_start
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
 from scrubjay.wire.lines import BEAT, LineCutter, TooLong
@@ -567,18 +567,13 @@ def test_a_long_command_gives_up_an_engine_without_signs_of_life(engine_of_the_c
 # Starting.
 
 
-def test_the_pipe_stops_after_three_failed_starts_in_a_minute(tmp_path):
+def test_failed_starts_are_counted_for_a_minute(tmp_path):
     with FileLock(str(tmp_path / "starting.lock")) as lock:
-        assert lock.acquire()
-        attempts = Attempts(lock)
-        for second in (0, 0.7, 20.9):
-            assert attempts.exhausted(1000.0 + second) is None
-            attempts.failed(1000.0 + second, "No module named 'x'.")
-        assert Attempts(lock).exhausted(1030.0) == "No module named 'x'."
-        assert attempts.exhausted(1061.0) is None
-        attempts.failed(1061.0, "again")
-        attempts.succeeded()
-        assert attempts.exhausted(1062.0) is None
+        assert lock.acquire() and failed_starts(lock, 1000.0) == ([], "")
+        for second in (0, 7, 20.9):
+            note_failed_start(lock, 1000.0 + second, "No module named 'x'.")
+        assert failed_starts(lock, 1030.0) == ([1000, 1007, 1020], "No module named 'x'.")
+        assert failed_starts(lock, 1061.0)[0] == [1007, 1020]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")

@@ -88,8 +88,8 @@ class _Search:
         link = knock(self._home, self._hello.copy(waited=waited), _KNOCK_SECONDS)
         is_older = link is not None and self._may_replace(link)
         if link is not None and link.refusal is None and not is_older:
-            if self._child is not None:
-                Attempts(starting_lock).succeeded()
+            if self._child is not None and starting_lock.read():
+                starting_lock.write("")
             return link
         if link is not None:
             link.close()
@@ -101,7 +101,7 @@ class _Search:
             if is_older:
                 _ask_to_finish(self._home, self._hello)
             else:
-                self._start_if_needed(self._command, Attempts(starting_lock), now)
+                self._start_if_needed(self._command, starting_lock, now)
         elif is_held(self._home.engine_lock):
             self._silent_since = self._silent_since or now
         elif self._command is None:
@@ -116,11 +116,11 @@ class _Search:
         is_ours = self._command is not None and bool(link.answer.get("auto"))
         return is_ours and is_newer(self._hello.version, version)
 
-    def _start_if_needed(self, command: list[str], attempts: Attempts, now: float) -> None:
+    def _start_if_needed(self, command: list[str], lock: FileLock, now: float) -> None:
         if self._child is not None and self._child.is_alive():
             self._silent_since = None
         elif not is_held(self._home.engine_lock):
-            self._child = _start(self._home, command, self._env, attempts, self._child)
+            self._child = _start(self._home, command, self._env, lock, self._child)
             self._silent_since = None
             self._end = max(self._end, now + self._start_seconds / 2)  # a second start needs more time
         else:
@@ -157,32 +157,21 @@ def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) ->
     return lock
 
 
-class Attempts:
-    """The failed starts of the last minute, read and written by the holder of the starting lock."""
+def failed_starts(lock: FileLock, now: float) -> tuple[list[float], str]:
+    """Read when engines failed to start in the last minute (seconds since 1970), and why the last one did.
 
-    def __init__(self, lock: FileLock) -> None:
-        self._lock = lock
+    The text is in the starting lock, whose holder reads and writes it.
+    """
+    first, _, reason = lock.read().partition("\n")
+    times = [float(word) for word in first.split() if word.isdigit()]
+    return [failed_at for failed_at in times if 0 <= now - failed_at < FAILURE_WINDOW], reason
 
-    def exhausted(self, now: float) -> str | None:
-        """Say why the last start failed if `now` (seconds since 1970) is too early for another, else None."""
-        times, reason = self._read(now)
-        return reason if len(times) >= MAX_FAILED_STARTS else None
 
-    def failed(self, now: float, reason: str) -> None:
-        """Record a start that failed at `now`."""
-        times, _ = self._read(now)
-        text = " ".join(str(int(failed_at)) for failed_at in [*times, now])
-        self._lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
-
-    def succeeded(self) -> None:
-        """Forget the failures."""
-        if self._lock.read():
-            self._lock.write("")
-
-    def _read(self, now: float) -> tuple[list[float], str]:
-        first, _, reason = self._lock.read().partition("\n")
-        times = [float(word) for word in first.split() if word.isdigit()]
-        return [failed_at for failed_at in times if 0 <= now - failed_at < FAILURE_WINDOW], reason
+def note_failed_start(lock: FileLock, now: float, reason: str) -> None:
+    """Record a start that failed at `now`."""
+    times, _ = failed_starts(lock, now)
+    text = " ".join(str(int(failed_at)) for failed_at in [*times, now])
+    lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
 
 
 def _ask_to_finish(home: Home, hello: Hello) -> None:
@@ -194,14 +183,14 @@ def _ask_to_finish(home: Home, hello: Hello) -> None:
 
 
 def _start(
-    home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, previous: Spawned | None
+    home: Home, command: list[str], env: Mapping[str, str], lock: FileLock, previous: Spawned | None
 ) -> Spawned:
     """Start an engine, unless too many starts failed; `previous` is this search's dead engine."""
     now = time.time()
     if previous is not None:
-        attempts.failed(now, previous.last_words() or "it ended without a message")
-    reason = attempts.exhausted(now)
-    if reason is not None:
+        note_failed_start(lock, now, previous.last_words() or "it ended without a message")
+    times, reason = failed_starts(lock, now)
+    if len(times) >= MAX_FAILED_STARTS:
         raise EngineError(
             f"The engine failed to start {MAX_FAILED_STARTS} times within {FAILURE_WINDOW:g} seconds. "
             f'Its last message was "{reason}", its log is {engine_log(home)}.'

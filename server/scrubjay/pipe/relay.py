@@ -145,15 +145,11 @@ class Relay:
             self._needs_engine = True
             self._changed.notify_all()
         self._flush()
-        is_too_long = len(line) > _LONGEST_AHEAD
-        self._wait_while(
-            lambda: message in self._outbox and (is_too_long or len(self._outbox) > _LINES_AHEAD)
-        )
-
-    def _wait_while(self, is_full: Callable[[], bool]) -> None:
-        """Stop reading the client while the outbox is full and an engine is on its way."""
+        most_ahead = 0 if len(line) > _LONGEST_AHEAD else _LINES_AHEAD
         with self._changed:
-            while self._needs_engine and is_full() and not self._terminal.closed:
+            while self._needs_engine and message in self._outbox and len(self._outbox) > most_ahead:
+                if self._terminal.closed:
+                    break
                 self._changed.wait(_ALIVE_SECONDS)
 
     def _flush(self) -> None:
@@ -183,25 +179,22 @@ class Relay:
 
     def _serve_engines(self) -> None:
         while self._wait_for_need():
+            link, lines_read, reason, self._has_stalled = None, None, None, False
             try:
                 with self._changed:
                     since = self._session.waits_since or time.monotonic()
                 link = self._reach(since)
-            except ScrubjayError as error:
-                self._refuse(str(error))
-                continue
-            except Exception as error:  # if this thread ended, the client would wait for ever
-                self._refuse(unforeseen("The search for an engine", error))
-                continue
-            try:
                 lines_read = self._converse(link)
-            except Exception as error:  # as above
-                self._recover(link, None)
-                self._refuse(unforeseen("The connection to the engine", error))
-                continue
-            self._recover(link, lines_read)
-            if self._has_stalled:
-                self._refuse(STALLED.format(pid=link.answer.get("pid")))
+            except ScrubjayError as error:
+                reason = str(error)
+            except Exception as error:  # if this thread ended, the client would wait for ever
+                reason = unforeseen(error)
+            if link is not None:
+                self._recover(link, lines_read)
+                if self._has_stalled:
+                    reason = STALLED.format(pid=link.answer.get("pid"))
+            if reason is not None:
+                self._refuse(reason)
 
     def _wait_for_need(self) -> bool:
         """Wait until an engine is needed; return False if the client is gone."""
@@ -215,7 +208,6 @@ class Relay:
 
         Returns how many of our lines the engine read, or None if it ended without a goodbye.
         """
-        self._has_stalled = False
         lines = link.lines(
             _SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._should_listen(link)
         )
@@ -319,10 +311,11 @@ class Relay:
             return None
 
 
-def unforeseen(task: str, error: Exception) -> str:
+def unforeseen(error: Exception) -> str:
     """Return the message for an unexpected failure; it quotes nothing that a user said."""
     reason = getattr(error, "strerror", None) or type(error).__name__
-    return f"{task} failed inside Scrubjay: {reason}. Call again; `scrubjay doctor` may say more."
+    sentence = f"The connection to the engine failed inside Scrubjay: {reason}."
+    return f"{sentence} Call again; `scrubjay doctor` may say more."
 
 
 def refusal(message: Message, sentence: str) -> bytes:
