@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -115,50 +117,15 @@ async def test_options_are_an_object_of_arguments_not_given_elsewhere(engine: En
     assert await nothing_written(engine)
 
 
-WEIGHTS = dict.fromkeys(("weight_relevance", "weight_importance", "weight_recency"), 0)
-SAID = {  # tool -> arguments, and how the error begins
-    "search_memories": [
-        ({"top_k": 0}, "top_k = 0: must be at least 1."),
-        ({"top_k": True}, "top_k = True: must be a whole number."),
-        ({"threshold": 1.5}, "threshold = 1.5: must be at most 1."),
-        ({"max_tokens": 20_000}, "max_tokens = 20000: must be at most 10,000."),
-        ({"search_mode": "all"}, "search_mode = 'all': must be 'memories', 'hybrid', 'documents' or"),
-        ({"since": "soon"}, "since = 'soon': must be an ISO 8601 date or time such as"),
-        ({"since": 1_700_000_000}, "since = 1700000000: must be an ISO 8601"),
-        ({"partition_ids": ["mem_a", "b"]}, "partition_ids[1] = 'b': must be mem_ and 1 to 60"),
-        (
-            {"scope": "a/b"},
-            "scope = 'a/b': must be 1 to 100 letters (A to Z), digits or . _ : -, or * for every",
-        ),
-        (WEIGHTS, "All of weight_relevance, weight_importance and weight_recency are 0"),
-    ],
-    "add_memory": [
-        ({"content": None}, "content = None: must be text."),
-        ({"scope": "*"}, "scope = '*': must be 1 to 100 letters"),
-        ({"tags": ["a", "b c"]}, "tags[1] = 'b c': must be 1 to 100 letters (A to Z), digits or . _ : -."),
-        ({"content": "x" * 10_001}, "content has 10,001 characters; at most 10,000 are allowed"),
-        ({"metadata": {"a": {"b": 1}}}, "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not"),
-    ],
-    "record_turn": [
-        ({"user": None}, "There is no text; give user, assistant, or text with role."),
-        ({"user": None, "text": "x"}, "Text is given without role; name the speaker"),
-        ({"role": "Dana"}, "Role is given without text"),
-        ({"role": "User", "text": "x"}, "Both text with role 'User' and 'User' are given"),
-    ],
-    "add_document": [
-        ({"content": None}, "Give either content or path; neither is given."),
-        ({"path": "a.md"}, "Give either content or path, not both."),
-    ],
-    "forget": [
-        ({"id": 1, "reason": 2}, "id = 1: must be text. reason = 2: must be text."),
-        ({"id": "x" * 10_000}, "id has 10,000 characters; at most 200 are allowed"),
-    ],
-}
+# By tool: arguments, and how the error begins.
+ERRORS = json.loads(
+    Path(__file__).with_name("errors.json").read_text(encoding="utf-8").replace("{long}", "x" * 10_001)
+)
 
 
-@pytest.mark.parametrize("tool", SAID)
+@pytest.mark.parametrize("tool", ERRORS)
 async def test_the_error_says_what_is_allowed(engine: Engine, tool: str):
-    for arguments, says in SAID[tool]:
+    for arguments, says in ERRORS[tool]:
         assert (await sentence(engine, tool, **{**NEEDED[tool], **arguments})).startswith(says)
     assert await nothing_written(engine)
 

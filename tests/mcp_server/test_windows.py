@@ -48,24 +48,6 @@ async def test_prev_and_next_are_separate_and_stop_at_the_ends_of_a_session(clie
         assert _places(found["related"]) == [("a", turn) for turn in around]
 
 
-async def test_the_same_session_name_in_two_scopes_is_two_sessions(client: Client):
-    await _session(client, "a", "one", "the zebra stable", "two")
-    other = {"scope": "repo_other__fe81c5a29d047b36"}
-    await _session(client, "a", "secret one", "secret two", "secret three", **other)
-    window = {"top_k": 1, "prev_turns": 5, "next_turns": 5}
-    for scope in ({}, {"scope": "*"}):
-        found, _ = await call(client, "search_memories", **STABLE, **window, **scope)
-        assert [hit["memory"] for hit in found["related"]] == ["one", "two"]
-
-
-async def test_a_turn_recorded_late_is_placed_by_its_time(client: Client):
-    await call(client, "record_turn", session_id="a", user="first", ts="2026-03-01T09:00:00Z")
-    await call(client, "record_turn", session_id="a", user="the zebra stable", ts="2026-03-01T09:02:00Z")
-    await call(client, "record_turn", session_id="a", user="in between", ts="2026-03-01T09:01:00Z")
-    found, _ = await call(client, "search_memories", **STABLE, top_k=1, prev_turns=1)
-    assert [hit["memory"] for hit in found["related"]] == ["in between"]
-
-
 async def test_facts_of_a_session_without_turns_serve_as_its_turns(client: Client):
     for session, said in (
         ("a", ["one", "two", "the zebra stable", "three", "four"]),
@@ -78,21 +60,6 @@ async def test_facts_of_a_session_without_turns_serve_as_its_turns(client: Clien
     found, _ = await call(client, "search_memories", **STABLE, top_k=1, prev_turns=1, next_turns=2)
     near = [hit["memory"] for hit in found["related"] if hit["reason"] == "window"]
     assert near == ["two", "three", "four"]
-
-
-async def test_hits_and_neighbours_share_one_budget_and_the_answer_reports_what_was_rendered(client: Client):
-    for day, name in enumerate("abcd", 1):
-        said = [f"zebra {name} {n} " + "word " * 40 for n in range(6)]
-        await _session(client, name, *said, day=f"2026-03-0{day}")
-    for limit in (200, 400, 1000):
-        around = {"max_tokens": limit, "prev_turns": 2, "next_turns": 2}
-        found, text = await call(client, "search_memories", query="zebra", **around)
-        assert found["tokens"]["budget"] == limit
-        assert math.ceil(len(text) / 4) <= found["tokens"]["rendered"] <= limit
-        scores = [hit["score"] for hit in found["results"]]
-        assert scores and scores == sorted(scores, reverse=True)
-        alone = await shown(client, "search_memories", query="zebra", **around)
-        assert limit / 2 < math.ceil(len(alone) / 4) <= limit
 
 
 async def test_an_explicit_budget_is_filled_with_single_turns_and_a_count_is_respected(client: Client):
@@ -151,27 +118,3 @@ async def test_a_time_in_a_question_is_read_against_now(client: Client):
             first = date.fromisoformat(found["results"][0]["date"][:10])
             # Work is often reported the day after.
             assert abs(first - date.fromisoformat(day)) <= timedelta(days=1), phrase
-
-
-@pytest.mark.parametrize(
-    ("phrase", "days"),
-    [("over the weekend", {"2026-02-28", "2026-03-01"}), ("since Monday", {"2026-03-02", "2026-03-04"})],
-)
-async def test_records_within_a_named_period_come_first(client: Client, phrase: str, days: set[str]):
-    for day in ("2026-02-10", "2026-02-20", "2026-02-28", "2026-03-01", "2026-03-02", "2026-03-04"):
-        await _session(client, f"on {day}", "We talked about the zebra stable and its new doors.", day=day)
-    query = f"What did we say about the zebra stable {phrase}?"
-    found, _ = await call(client, "search_memories", query=query, top_k=3, now=NOW)
-    assert days == {hit["date"][:10] for hit in found["results"][: len(days)]}
-
-
-async def test_near_midnight_adjacent_days_still_match(client: Client):
-    """Days are UTC days; a turn late in the evening of another time zone is within a day of the named one."""
-    await _session(client, "late", "We talked about the zebra stable and its doors.", day="2026-03-04")
-    await _session(client, "early", "We talked about the zebra stable and its doors.", day="2026-02-20")
-    utc = ["2026-03-04T23:59:00Z", "2026-03-05T00:01:00Z"]
-    for now in (*utc, "2026-03-05T08:30:00+09:00", "2026-03-04T20:00:00-08:00"):
-        for phrase in ("today", "yesterday"):
-            query = f"what about the zebra stable {phrase}?"
-            found, _ = await call(client, "search_memories", query=query, top_k=2, now=now)
-            assert found["results"][0]["session_id"] == "late", (now, phrase)
