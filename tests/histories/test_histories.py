@@ -71,12 +71,8 @@ def test_commands_are_recorded_as_the_hooks_record_them(tmp_path: Path):
     made.opencode(tmp_path)
     made.roo(tmp_path)
     made.goose(tmp_path)
-    commands = {}
-    with Disk(str(tmp_path)) as disk:
-        for host in ("opencode", "roo", "goose"):
-            history = BY_NAME[host]
-            (session,) = sessions(history, disk, list(history.places(machine(tmp_path))))
-            commands[host] = (session.turns[0]["tools"], session.turns[0]["commands"])
+    first = {host: sessions_in(host, tmp_path)[0].turns[0] for host in ("opencode", "roo", "goose")}
+    commands = {host: (turn["tools"], turn["commands"]) for host, turn in first.items()}
     assert commands == {
         "opencode": (["bash"], ["go test ./..."]),
         "roo": (["execute_command"], ["go test ./..."]),
@@ -121,9 +117,7 @@ def test_a_fork_of_claude_code_names_what_it_copied(tmp_path: Path):
 
 def test_sessions_of_subagents_are_left_out(tmp_path: Path):
     made.codex_subagent(tmp_path)
-    history = BY_NAME["codex"]
-    with Disk(str(tmp_path)) as disk:
-        assert sessions(history, disk, list(history.places(machine(tmp_path)))) == []
+    assert sessions_in("codex", tmp_path) == []
 
 
 def test_an_aider_history_may_quote_its_own_marks(tmp_path: Path):
@@ -132,8 +126,7 @@ def test_an_aider_history_may_quote_its_own_marks(tmp_path: Path):
         f"# aider chat started at 2026-03-01 09:00:00\n\n#### Show me a page.\n\n{answer}\n\n> Tokens: 2k\n"
     )
     (tmp_path / ".aider.chat.history.md").write_text(text)
-    with Disk(str(tmp_path)) as disk:
-        (session,) = sessions(BY_NAME["aider"], disk, [str(tmp_path)])
+    (session,) = sessions_in("aider", tmp_path)
     assert [(turn["prompts"], turn["assistant"]) for turn in session.turns] == [(["Show me a page."], answer)]
 
 
@@ -181,7 +174,7 @@ def test_reading_an_idle_store_creates_no_file_next_to_it(tmp_path: Path):
     assert listing(tmp_path) == before
 
 
-def test_times_are_read_in_seconds_milliseconds_and_iso(tmp_path: Path):
+def test_times_are_read_in_seconds_milliseconds_and_iso():
     assert instant(1772355600) == instant(1772355600000) == instant("2026-03-01T09:00:00Z") == made.AT[0]
     assert [instant(each) for each in ("soon", None, True, -5, 10**30, {})] == [None] * 6
 
@@ -357,52 +350,43 @@ def test_the_marks_of_chatgpt_in_an_answer_are_what_the_reader_saw(tmp_path: Pat
         'In \ue200entity\ue202["city","Lagos","in Nigeria"]\ue201 too \ue200cite\ue202turn0search1\ue202turn0search2'
         "\ue201. See \ue200url\ue202the docs\ue202turn0search3\ue201.\ue200navlist\ue202More\ue202turn0news1\ue201"
     )
-    user = {"author": {"role": "user"}, "content": {"parts": [made.ASKED[0]]}}
-    assistant = {"author": {"role": "assistant"}, "content": {"parts": [answer]}}
-    nodes = {"a": {"message": user}, "b": {"parent": "a", "message": assistant}}
-    made.document(tmp_path / "conversations.json", [{"id": "c", "current_node": "b", "mapping": nodes}])
-    (session,) = sessions_in("chatgpt", tmp_path)
-    assert session.turns[0]["assistant"] == "In Lagos too. See the docs."
+    turn = chatgpt_turn(tmp_path, {"content": {"parts": [made.ASKED[0]]}}, {"content": {"parts": [answer]}})
+    assert turn["assistant"] == "In Lagos too. See the docs."
+
+
+def chatgpt_turn(folder: Path, asked: dict[str, object], answered: dict[str, object]) -> dict[str, object]:
+    """The turn that is read from an export with these two messages."""
+    nodes = {
+        "a": {"message": {"author": {"role": "user"}, **asked}},
+        "b": {"parent": "a", "message": {"author": {"role": "assistant"}, **answered}},
+    }
+    conversation = {"id": "c", "title": "The pool", "current_node": "b", "mapping": nodes}
+    made.document(folder / "conversations.json", [conversation])
+    (session,) = sessions_in("chatgpt", folder)
+    (turn,) = session.turns
+    assert turn["title"] == "The pool"
+    return turn
 
 
 def test_a_spoken_conversation_of_chatgpt_is_read_by_its_transcription(tmp_path: Path):
-    def spoken(role: str, text: str) -> dict[str, object]:
+    def spoken(text: str) -> dict[str, object]:
         parts = [
             {"content_type": "audio_transcription", "text": text, "direction": "in"},
             {"content_type": "real_time_user_audio_video_asset_pointer", "audio_asset_pointer": {}},
         ]
-        return {"author": {"role": role}, "content": {"content_type": "multimodal_text", "parts": parts}}
+        return {"content": {"content_type": "multimodal_text", "parts": parts}}
 
-    nodes = {
-        "a": {"message": spoken("user", made.ASKED[0])},
-        "b": {"parent": "a", "message": spoken("assistant", made.ANSWERED[0])},
-    }
-    conversation = {"id": "c", "title": "The pool", "current_node": "b", "mapping": nodes}
-    made.document(tmp_path / "conversations.json", [conversation])
-    (session,) = sessions_in("chatgpt", tmp_path)
-    (turn,) = session.turns
-    assert (turn["prompts"], turn["assistant"], turn["title"]) == (
-        [made.ASKED[0]],
-        made.ANSWERED[0],
-        "The pool",
-    )
+    turn = chatgpt_turn(tmp_path, spoken(made.ASKED[0]), spoken(made.ANSWERED[0]))
+    assert (turn["prompts"], turn["assistant"]) == ([made.ASKED[0]], made.ANSWERED[0])
 
 
 def test_a_picture_alone_is_a_prompt_in_vs_code_and_a_file_alone_in_chatgpt(tmp_path: Path):
     picture = {"variables": [{"kind": "image", "name": "Pasted Image", "value": {}}]}
     request = {"message": {"text": ""}, "variableData": picture, "response": [{"value": made.ANSWERED[0]}]}
     made.document(tmp_path / "chatSessions/s.json", {"sessionId": "s", "requests": [request]})
-    asked = {
-        "author": {"role": "user"},
-        "content": {"parts": [""]},
-        "metadata": {"attachments": [{"name": "pool.csv"}]},
-    }
-    answer = {"author": {"role": "assistant"}, "content": {"parts": [made.ANSWERED[0]]}}
-    nodes = {"a": {"message": asked}, "b": {"parent": "a", "message": answer}}
-    made.document(tmp_path / "conversations.json", [{"id": "c", "current_node": "b", "mapping": nodes}])
-    for host in ("vscode", "chatgpt"):
-        (session,) = sessions_in(host, tmp_path)
-        (turn,) = session.turns
+    (session,) = sessions_in("vscode", tmp_path)
+    asked = {"content": {"parts": [""]}, "metadata": {"attachments": [{"name": "pool.csv"}]}}
+    for turn in (*session.turns, chatgpt_turn(tmp_path, asked, {"content": {"parts": [made.ANSWERED[0]]}})):
         assert (turn["prompts"], turn["assistant"]) == (["[image]"], made.ANSWERED[0])
 
 

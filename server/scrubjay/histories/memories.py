@@ -12,6 +12,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -50,14 +51,30 @@ def _stored(source: str, path: str, at: float, facts: Callable[[], Iterable[Fact
     return Stored(source, path, at, lambda: storable_facts(facts()))
 
 
+def _first(row: Fields, *names: str) -> str:
+    """Return the first text in these columns, which differ by version."""
+    return next(filter(None, (string(row.get(name)) for name in names)), "")
+
+
+def _time(row: Fields, *names: str) -> str | None:
+    """Return the first time in these columns."""
+    return next(filter(None, (instant(row.get(name)) for name in names)), None)
+
+
 # claude-mem, up to 13.15: what a model wrote about sessions
+
+
+_SESSION = ("memory_session_id", "sdk_session_id")
 
 
 def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
     """Yield observations and summaries. Prompts are left out: unlike in transcripts, they have no answers."""
-    sessions = {_own_session_id(row): _host_session_id(row) for row in rows_of(database, "sdk_sessions")}
+    sessions = {
+        _first(row, *_SESSION): _first(row, "content_session_id", "claude_session_id")
+        for row in rows_of(database, "sdk_sessions")
+    }
     for row in rows_of(database, "observations", required=True):
-        narrative = string(row.get("narrative")) or string(row.get("text")) or string(row.get("subtitle"))
+        narrative = _first(row, "narrative", "text", "subtitle")
         points = "\n".join(f"- {each}" for each in strings(row.get("facts")))
         content = paragraphs(string(row.get("title")), narrative, points)
         tags = tags_of(string(row.get("type")), *strings(row.get("concepts")))
@@ -73,27 +90,17 @@ def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
 def _claude_mem_fact(
     row: Fields, kind: str, sessions: Mapping[str, str], content: str, tags: tuple[str, ...], metadata: Fields
 ) -> Fact:
-    session = _own_session_id(row)
+    session = _first(row, *_SESSION)
     return Fact(
         "claude-mem",
         f"{kind}/{session}/{row['id']}",
         content,
-        created_at=instant(row.get("created_at_epoch")) or instant(row.get("created_at")),
-        project=string(row.get("merged_into_project")) or string(row.get("project")) or None,
+        created_at=_time(row, "created_at_epoch", "created_at"),
+        project=_first(row, "merged_into_project", "project") or None,
         session_id=sessions.get(session) or None,
         tags=tags,
         metadata=metadata,
     )
-
-
-def _own_session_id(row: Fields) -> str:
-    """Return claude-mem's id of a session, from the column of current or of older versions."""
-    return string(row.get("memory_session_id")) or string(row.get("sdk_session_id"))
-
-
-def _host_session_id(row: Fields) -> str:
-    """Return the host's id of a session, from the column of current or of older versions."""
-    return string(row.get("content_session_id")) or string(row.get("claude_session_id"))
 
 
 # mcp-memory-service
@@ -106,8 +113,8 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
                 "mcp-memory-service",
                 string(row["content_hash"]),
                 string(row["content"]),
-                created_at=instant(row.get("created_at")) or instant(row.get("created_at_iso")),
-                updated_at=instant(row.get("updated_at")) or instant(row.get("updated_at_iso")),
+                created_at=_time(row, "created_at", "created_at_iso"),
+                updated_at=_time(row, "updated_at", "updated_at_iso"),
                 tags=tags_of(*string(row.get("tags")).split(","), string(row.get("memory_type"))),
                 metadata=flattened(embedded(row.get("metadata"))),
             )
@@ -116,16 +123,19 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
 # mem0: its history, because its vectors may be in any store
 
 
+_SET = ("updated_at", "created_at")  # when a value was set
+
+
 def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
     versions: dict[str, list[Fields]] = {}
     for row in rows_of(database, "history", required=True):
         versions.setdefault(string(row["memory_id"]), []).append(row)
     for memory_id, rows in versions.items():
-        rows.sort(key=lambda row: seconds(_set_at(row)) or 0.0)
+        rows.sort(key=lambda row: seconds(_time(row, *_SET)) or 0.0)
         last = rows[-1]
         if last.get("event") == "DELETE" or last.get("is_deleted"):
             continue
-        values = [(string(row.get("new_memory")), _set_at(row)) for row in rows]
+        values = [(string(row.get("new_memory")), _time(row, *_SET)) for row in rows]
         *earlier, (content, updated_at) = [value for value in values if value[0].strip()] or [("", None)]
         yield Fact(
             "mem0",
@@ -136,10 +146,6 @@ def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
             earlier=tuple((value[:LONGEST], at) for value, at in earlier),
             metadata=flattened({"actor": last.get("actor_id"), "role": last.get("role")}),
         )
-
-
-def _set_at(row: Fields) -> str | None:
-    return instant(row.get("updated_at")) or instant(row.get("created_at"))
 
 
 # Hebb Mind
@@ -335,10 +341,9 @@ def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
 
 def _local_time(value: object) -> str | None:
     """Return a time of MemPalace, or None if it is invalid; a time without a zone is local."""
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(string(value)).astimezone().isoformat()
-    except ValueError:
-        return None
+    return None
 
 
 HISTORIES = (

@@ -100,10 +100,8 @@ def kept_file(
 ) -> dict[str, Any] | None:
     """Return the arguments of a `KeptMemoryFile`; None for a file that was written during a pause.
 
-    Notes about an excluded folder are left out. `scope`, if given, is the scope of all notes.
-
-    Raises:
-        OSError, ValueError: the file cannot be read.
+    Notes about an excluded folder are left out. `scope`, if given, is the scope of all notes. Raises OSError
+    or ValueError if the file cannot be read.
     """
     if any(off <= file.at < on for off, on in pauses(kept_pauses(home), is_paused=policy.paused)):
         return None
