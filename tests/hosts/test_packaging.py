@@ -41,22 +41,17 @@ MANIFESTS = generator.manifests()
 SERVER_SCHEMA = json.loads(Path(__file__).with_name("server_schema.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", MANIFESTS)
-def test_a_manifest_is_what_the_generator_writes(path: str) -> None:
-    written = (ROOT / path).read_text(encoding="utf-8")
-    assert written == generator.text_of(MANIFESTS[path]), "run python server/packaging/manifests.py"
+def existing(pattern: str, *folders: str) -> dict[str, str]:
+    files = (file for folder in folders for file in (ROOT / folder).rglob(pattern) if file.is_file())
+    return {file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
-def test_every_command_is_what_the_generator_writes_and_none_is_left_from_before() -> None:
-    commands = generator.commands()
+def test_manifests_and_commands_are_what_the_generator_writes_and_none_is_left_from_before() -> None:
+    manifests = {path: generator.text_of(manifest) for path, manifest in MANIFESTS.items()}
+    folders = (".agents", ".claude-plugin", ".cursor-plugin", "server/packaging")
+    assert existing("*.json", *folders) == manifests, "run python server/packaging/manifests.py"
     folders = (generator.PLUGIN + "/skills", generator.GEMINI + "/commands")
-    there = {
-        file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
-        for folder in folders
-        for file in (ROOT / folder).rglob("*.*")
-        if file.is_file()
-    }
-    assert there == commands, "run python server/packaging/manifests.py"
+    assert existing("*.*", *folders) == generator.commands(), "run python server/packaging/manifests.py"
 
 
 def test_every_prompt_is_a_command_of_each_plugin_and_says_how_to_get_its_data() -> None:
@@ -72,14 +67,6 @@ def test_every_prompt_is_a_command_of_each_plugin_and_says_how_to_get_its_data()
         assert gemini["description"] == prompt.description and skill.strip() in gemini["prompt"]
         assert ("{{args}}" in gemini["prompt"]) == (prompt.argument is not None)
         assert "{typed}" not in skill and prompt.fetch.partition("{typed}")[0] in skill
-
-
-def test_every_manifest_is_written_by_the_generator() -> None:
-    folders = [".agents", ".claude-plugin", ".cursor-plugin", "server/packaging"]
-    there = {
-        file.relative_to(ROOT).as_posix() for folder in folders for file in (ROOT / folder).rglob("*.json")
-    }
-    assert there == set(MANIFESTS)
 
 
 def test_every_version_equals_the_packages() -> None:

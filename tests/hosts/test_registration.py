@@ -221,47 +221,15 @@ def test_a_damaged_or_lost_record_of_changes_loses_only_the_original_formatting(
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
-@pytest.mark.parametrize(
-    ("handler", "is_ours"),
-    [
-        (
-            {
-                "type": "command",
-                "command": "/usr/bin/python3 -I -S '/a b/scrubjay/hooks/hook.py' --host codex",
-            },
-            True,
-        ),
-        ({"type": "command", "command": "env SCRUBJAY_HOME=/x /opt/scrubjay-hook --host cursor"}, True),
-        ({"type": "command", "bash": "/opt/scrubjay-hook --host copilot-cli"}, True),
-        ({"type": "command", "powershell": r"C:\tools\scrubjay-hook.exe --host copilot-cli"}, True),
-        ({"command": "/opt/other-hook --host codex"}, False),
-        ({"command": "don't"}, False),
-        ({"command": "scrubjay", "args": ["hook", "stop"]}, True),
-        ({"type": "command", "command": "C:/tools/scrubjay.exe", "args": ["hook", "stop"]}, True),
-        ({"command": "scrubjay", "args": ["search", "x"]}, False),
-        ({"command": "python3", "args": ["/x/scrubjay/hooks/stop.py"]}, True),
-        ({"command": "python3", "args": ["/x/other/hooks/stop.py"]}, False),
-        ({"type": "prompt", "command": "scrubjay", "args": ["hook"]}, False),
-        ({"command": 5}, False),
-        ("scrubjay hook stop", False),
-    ],
-)
+# Registrations, and whether they are ours.
+KNOWN = json.loads(Path(__file__).with_name("registrations.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("handler", "is_ours"), KNOWN["handlers"])
 def test_our_hooks_are_recognised_by_their_command(handler, is_ours):
     assert is_our_hook(handler) is is_ours
 
 
-@pytest.mark.parametrize(
-    ("server", "is_ours"),
-    [
-        ({"type": "local", "command": ["/opt/bin/scrubjay"]}, True),
-        ({"cmd": "/opt/bin/scrubjay", "type": "stdio"}, True),
-        ({"command": "scrubjay"}, True),
-        ({"command": "/opt/bin/scrubjay", "args": ["stdio"]}, True),
-        ({"command": "uvx", "args": ["scrubjay@latest"]}, True),
-        ({"command": "python3", "args": ["-m", "scrubjay"]}, True),
-        ({"command": "npx", "args": ["scrubjay-themes"]}, False),
-        ({"url": "http://localhost"}, False),
-    ],
-)
+@pytest.mark.parametrize(("server", "is_ours"), KNOWN["servers"])
 def test_our_server_is_recognised_by_its_command(server, is_ours):
     assert is_our_server(server) is is_ours

@@ -280,11 +280,6 @@ def test_a_short_prompt_is_not_hidden_by_a_longer_one_that_contains_it() -> None
     assert names(missing(prompts("yes", "yesterday it worked"), [(None, "yesterday it worked")])) == ["yes"]
 
 
-def test_each_recorded_prompt_accounts_for_one_turn_only() -> None:
-    found = turns([part for at in range(3) for part in (user("continue"), says(f"Step {at}"))])
-    assert len(missing(found, [(None, "continue"), (None, "continue")])) == 1
-
-
 @given(st.lists(st.sampled_from(["yes", "continue", "fix it", "fix it\n\nplease"]), max_size=8), st.data())
 def test_recorded_and_missing_turns_are_all_the_turns(texts: list[str], data: st.DataObject) -> None:
     found = turns([part for text in texts for part in (user(text), says("ok"))])
@@ -404,12 +399,8 @@ def test_how_a_turn_ended_is_recorded() -> None:
     assert is_error("API Error: Request rejected (429)") and not is_error("The API Error: is this")
 
 
-def test_an_ended_prompt_is_not_part_of_the_next_and_a_queued_one_is() -> None:
-    lines = [user("one"), says("I begin"), user(INTERRUPTED), user("two"), uses("Read"), result()]
-    lines += [user("three"), says("API Error", isApiErrorMessage=True), user("four"), uses("Read"), result()]
-    found = turns([*lines, user("five"), says("All done.")])
-    ended = ended_before(found, ["one", "two", "three", "four", "five"], str)
-    assert [turn and turn["prompts"] for turn in ended] == [["one"], None, ["three"], None, None]
+def test_a_prompt_that_the_transcript_lacks_has_not_ended() -> None:
+    found = turns([user("one"), says("ok"), user("five"), says("All done.")])
     assert ended_before(found, ["not there", "five"], str) == [None, None]
     assert ended_before(found, ["one"], str) == [None]
     assert ended_before([], ["one", "two"], str) == [None, None]
@@ -505,19 +496,6 @@ def test_a_plan_that_is_shown_to_the_user_is_a_part_of_the_answer() -> None:
     )
     answer = "Here is the plan.\n\n1. Drain it.\n2. Move it.\n\nIt is moved."
     assert pairs(*lines) == [("Plan the move of the queue.", answer)]
-
-
-def test_the_users_text_on_rejecting_a_tool_is_their_words() -> None:
-    rejected = (
-        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
-    )
-    lines = (
-        user("Clean up."),
-        uses("Bash", command="rm -r build"),
-        result(f"{rejected}Keep the cache."),
-        says("I keep it."),
-    )
-    assert pairs(*lines) == [("Clean up.\n\nKeep the cache.", "I keep it.")]
 
 
 @pytest.mark.parametrize(
