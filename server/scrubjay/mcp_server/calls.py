@@ -37,7 +37,7 @@ from scrubjay.models.requests import (
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
+from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
 from scrubjay.reading import content_fields, read_file
 from scrubjay.text.answers import plural
 from scrubjay.text.foreign import defused, one_line
@@ -51,6 +51,7 @@ PIECE = 3_000  # tokens of turns to distill that are sent, unless the call gives
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
+Found = TypeVar("Found", bound=Result)
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 
 
@@ -109,8 +110,7 @@ async def _in_known_scope(
 ) -> dict[str, Any]:
     """Replace a scope's display name, which a model may take from an answer, with the full name.
 
-    Raises:
-        InputError: there is no such scope, or a project has a similar name.
+    Raises InputError if there is no such scope, or a project has a similar name.
     """
     scope = arguments.get("scope")
     if not isinstance(scope, str) or by.confined or by.folder is None:
@@ -125,8 +125,7 @@ async def _in_known_scope(
 def _merge_options(arguments: dict[str, Any]) -> dict[str, Any]:
     """Move the arguments in `options` to the top level.
 
-    Raises:
-        InputError: `options` is not an object, or repeats an argument.
+    Raises InputError if `options` is not an object, or repeats an argument.
     """
     options = arguments.get("options")
     if options is None:
@@ -198,9 +197,7 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
         return await _reasons(engine, request, by, frame)
     structured = request.include.structured
 
-    def measure(hit: Hit) -> int:
-        return _length(render.length(hit, frame), hit, structured=structured)
-
+    measure = partial(_length, render.length, frame, structured)
     hits: MemoryHits = await (await engine.core()).search.memories(
         request, by.visible_scopes, folder=by.folder, measure=measure
     )
@@ -234,9 +231,11 @@ async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, fram
     return Answer(render_sessions.undistilled(piece, frame), None)
 
 
-def _length(text_length: int, hit: Result, *, structured: bool) -> int:
-    """Return the longer of a hit's length as text (`text_length`) and, if `structured`, as JSON."""
-    return max(text_length, len(compact(hit.wire())) + 1) if structured else text_length
+def _length(
+    measure: Callable[[Found, render.Frame], int], frame: render.Frame, structured: bool, hit: Found
+) -> int:
+    """Return the longer of a hit's lengths as text and, if `structured`, as JSON."""
+    return max(measure(hit, frame), len(compact(hit.wire())) + 1 if structured else 0)
 
 
 def fitted(
@@ -288,9 +287,7 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     limits = ("filters",) if request.filters else ()
     frame = render.Frame(search_scopes(request.scope, by.visible_scopes), folder=by.folder, limits=limits)
 
-    def measure(hit: DocumentHit) -> int:
-        return _length(render.document_length(hit, frame), hit, structured=form.structured)
-
+    measure = partial(_length, render.document_length, frame, form.structured)
     hits: DocumentHits = await (await engine.core()).search.documents(
         request, by.visible_scopes, measure=measure
     )
@@ -374,11 +371,8 @@ _CALLS: dict[type[Request], Callable[[Engine, Any, Caller, Form], Awaitable[Answ
 async def confine(engine: Engine, request: R, by: Caller) -> R:
     """Check the request of a caller that is limited to one scope, and drop its `scope` argument.
 
-    Requests of other callers are returned unchanged.
-
-    Raises:
-        InputError: the request names another scope, or a file of this machine.
-        NotFound: the request names an id that is unknown or in another scope.
+    Requests of other callers are returned unchanged. Raises InputError if the request names another scope, or
+    a file of this machine; NotFound if the request names an id that is unknown or in another scope.
     """
     if not by.confined:
         return request
@@ -403,10 +397,7 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
     """Read the text to add, from `content` or from the file at `path` (relative to `folder`, links resolved).
 
     A file's own properties (author, date, language, ...) become metadata, unless the caller gives other
-    values.
-
-    Raises:
-        InputError: the file is outside the allowed folders, or it cannot be read.
+    values. Raises InputError if the file is outside the allowed folders, or it cannot be read.
     """
     caller_fields = request.model_dump(include={"title", "custom_id", "metadata"}, exclude_unset=True)
     if request.content is not None:
@@ -437,8 +428,7 @@ def _read(path: str, caller_fields: dict[str, Any]) -> DocumentText:
 def allowed_path(given_path: str, folder: str | None, roots: Sequence[str]) -> str:
     """Return the resolved path of a file or folder that a client names.
 
-    Raises:
-        InputError: the path is neither in the client's project nor in a folder that the user allowed.
+    Raises InputError if the path is neither in the client's project nor in a folder that the user allowed.
     """
     path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(given_path)))
     allowed_roots = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]

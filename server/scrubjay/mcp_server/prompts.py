@@ -96,8 +96,7 @@ def marked(*parts: str) -> str:
 async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: Caller) -> GetPromptResult:
     """Return a prompt with its data, as one message of the user.
 
-    Raises:
-        InputError: there is no such prompt, or its argument is missing or too long.
+    Raises InputError if there is no such prompt, or its argument is missing or too long.
     """
     prompt = BY_NAME.get(name)
     if prompt is None:
@@ -135,8 +134,7 @@ def _typed_argument(prompt: Prompt, arguments: dict[str, str]) -> str:
 async def _answer_of(engine: Engine, tool_call: tuple[str, str, dict[str, Any]], typed: str) -> str:
     """Return the text of a tool's answer to a row of `_TOOLS`.
 
-    Raises:
-        InputError: the tool answers with an error, which is no data for a model.
+    Raises InputError if the tool answers with an error, which is no data for a model.
     """
     tool, typed_name, arguments = tool_call
     answer = await call(engine, tool, arguments | ({typed_name: typed} if typed else {}))

@@ -48,9 +48,8 @@ def resources() -> list[Resource]:
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
     """Return the full text of a `scrubjay://` address, fenced, below a line that names its origin.
 
-    Raises:
-        NotFound: the address is invalid, or names no record of that kind that the caller may read.
-        InputError: several projects have the name in it, or one has a similar name.
+    Raises NotFound if the address is invalid, or names no record of that kind that the caller may read;
+    InputError if several projects have the name in it, or one has a similar name.
     """
     if profile_uri := _PROFILE.match(uri):
         scope = _scope_named(engine, profile_uri[1], by) or by.scope or USER_SCOPE
