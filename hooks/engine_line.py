@@ -10,6 +10,7 @@ import os
 import time
 
 from scrubjay.home.files import read_regular
+from scrubjay.wire.address import engine_facts
 from scrubjay.wire.hello import encode, line_of
 
 CONNECT_S = 0.05
@@ -53,8 +54,8 @@ def ask(home, hello, event, key, wait_s):
 
 def _send(home, hello, event, wait_s):
     """Send hello and event; return the connected socket, or None if no engine answers."""
-    facts = _engine_facts(home)
-    address, path = facts.get("address"), facts.get("socket") or home.socket
+    facts = engine_facts(home)
+    address, path = facts.get("address"), facts.get("socket")
     if not address and not os.path.exists(path):
         return None
     try:
@@ -74,12 +75,3 @@ def _send(home, hello, event, wait_s):
         connection.close()
         return None
     return connection
-
-
-def _engine_facts(home):
-    """Return the object in engine.json, which has the engine's address, or {} if it cannot be read."""
-    try:
-        facts = json.loads(read_regular(home.engine_json, MAX_ANSWER))
-    except (OSError, ValueError):
-        return {}
-    return facts if isinstance(facts, dict) else {}

@@ -290,21 +290,16 @@ def test_a_cursor_window_without_a_workspace_belongs_to_no_project(host: Host) -
     assert host.envelopes() == [] and "Nothing is recorded in" in host.log()
 
 
-def test_a_payload_with_a_byte_order_mark_is_read(host: Host) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "asked"), [("utf-8-sig", "Die Übersicht fehlt."), ("latin-1", "Die \ufffdbersicht fehlt.")]
+)
+def test_a_byte_order_mark_or_a_byte_that_is_not_utf_8_does_not_hide_a_payload(
+    host: Host, encoding: str, asked: str
+) -> None:
     become(host, "cursor")
-    payload = TURNS["cursor"][1][1] | {"workspace_roots": [str(host.project)], "prompt": ASKED}
-    host.raw("", b"\xef\xbb\xbf" + json.dumps(payload).encode())
-    assert host.turns() == [("g1", ASKED, ANSWER)]
-
-
-def test_a_payload_with_a_byte_that_is_not_utf_8_loses_only_that_letter(host: Host) -> None:
-    become(host, "cursor")
-    payload = TURNS["cursor"][1][1] | {
-        "workspace_roots": [str(host.project)],
-        "prompt": "Die Übersicht fehlt.",
-    }
-    host.raw("", json.dumps(payload, ensure_ascii=False).encode("latin-1"))
-    assert host.turns() == [("g1", "Die \ufffdbersicht fehlt.", ANSWER)]
+    more = {"workspace_roots": [str(host.project)], "prompt": "Die Übersicht fehlt."}
+    host.raw("", json.dumps(TURNS["cursor"][1][1] | more, ensure_ascii=False).encode(encoding))
+    assert host.turns() == [("g1", asked, ANSWER)]
 
 
 def test_the_files_that_gemini_adds_to_a_prompt_are_not_recorded(host: Host) -> None:

@@ -31,7 +31,7 @@ SHARED = """
     redaction/names redaction/patterns redaction/redact redaction/rules redaction/shapes redaction/tables
     redaction/words transcripts/__init__ transcripts/book transcripts/claude_code transcripts/failures
     transcripts/formats transcripts/injected transcripts/json_lines transcripts/matching transcripts/turn wire/__init__
-    wire/hello
+    wire/address wire/hello
 """.split()
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import time
 
 from scrubjay.errors import HomeError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from scrubjay.home.paths import Home
 
-HAS_UNIX_SOCKETS = hasattr(socket, "AF_UNIX")
+HAS_UNIX_SOCKETS = os.name != "nt"
 _MAX_BYTES = 64 * 1024  # of engine.json
 _TRIES, _PAUSE = 50, 0.01  # attempts to replace a file that a client is reading, and the seconds between them
 
@@ -89,8 +88,7 @@ def runtime_folder(env: Mapping[str, str]) -> str:
 def make_private_folder(folder: str) -> None:
     """Create a folder that only this user can enter, or raise if an existing one is unsafe.
 
-    Raises:
-        HomeError: it cannot be created, belongs to another user, or is open to others.
+    Raises HomeError if it cannot be created, belongs to another user, or is open to others.
     """
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

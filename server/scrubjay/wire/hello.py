@@ -117,8 +117,7 @@ def line_of(fields: Mapping[str, Any]) -> bytes:
 def fields_of(line: bytes) -> dict[str, Any]:
     """Decode the JSON object in a line of either side.
 
-    Raises:
-        EngineError: the line is not a JSON object.
+    Raises EngineError if the line is not a JSON object.
     """
     try:
         fields = json.loads(line)

@@ -30,8 +30,7 @@ class FileLock:
     def acquire(self, wait_seconds: float = 0.0) -> bool:
         """Try for `wait_seconds` to take the lock; return True if it is held now.
 
-        Raises:
-            HomeError: the file cannot be opened, or its filesystem has no locks.
+        Raises HomeError if the file cannot be opened, or its filesystem has no locks.
         """
         deadline = time.monotonic() + wait_seconds
         if self._fd is None:
@@ -62,11 +61,7 @@ class FileLock:
             return False
 
     def read(self) -> str:
-        """Read the text of the locked file.
-
-        Raises:
-            HomeError: the disk refused.
-        """
+        """Read the text of the locked file. Raises HomeError if the disk refused."""
         assert self._fd is not None, "read needs the lock"
         try:
             os.lseek(self._fd, 0, os.SEEK_SET)
@@ -76,11 +71,7 @@ class FileLock:
             raise HomeError(f"{sentence} Check the health of the disk.") from error
 
     def write(self, text: str) -> None:
-        """Replace the text of the locked file.
-
-        Raises:
-            HomeError: the disk is full, or refused.
-        """
+        """Replace the text of the locked file. Raises HomeError if the disk is full, or refused."""
         assert self._fd is not None, "write needs the lock"
         try:
             os.lseek(self._fd, 0, os.SEEK_SET)
@@ -143,9 +134,8 @@ def is_held(path: str) -> bool:
 def take(path: str, wait_seconds: float = 1.0) -> FileLock:
     """Take the engine's lock; wait a little, because pipes take it briefly to see if an engine is running.
 
-    Raises:
-        EngineError: another process holds it.
-        HomeError: the home's filesystem has no working locks or no hard links.
+    Raises EngineError if another process holds it; HomeError if the home's filesystem has no working locks or
+    no hard links.
     """
     check_filesystem(os.path.dirname(path))
     lock = FileLock(path)
