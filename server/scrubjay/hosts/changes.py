@@ -47,9 +47,8 @@ class Draft(NamedTuple):
 def connecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
     """Return drafts that make these changes; a file that already has them is not changed.
 
-    Raises:
-        InputError: a file is invalid, or cannot be edited without touching the rest.
-        HomeError: a file cannot be read, or may not be written.
+    Raises InputError if a file is invalid, or cannot be edited without touching the rest; HomeError if a file
+    cannot be read, or may not be written.
     """
     notes = _notes(home)
     drafts = [_draft_with_file(notes, change) for change in changes if isinstance(change, OwnFile)]
@@ -71,8 +70,7 @@ def changed_files(home: Home) -> set[str]:
 def write(home: Home, drafts: Iterable[Draft]) -> list[str]:
     """Replace the files with their drafts, all or none; return the changed paths.
 
-    Raises:
-        HomeError: a file cannot be written, or another program changed it meanwhile.
+    Raises HomeError if a file cannot be written, or another program changed it meanwhile.
     """
     written: list[Draft] = []
     notes = _notes(home)

@@ -64,8 +64,7 @@ def run_hook(
 ) -> float:
     """Run a hook's command or shell line with an event in Claude Code's format; return the seconds it took.
 
-    Raises:
-        EngineError: the hook cannot be run, or fails.
+    Raises EngineError if the hook cannot be run, or fails.
     """
     event_payload = {**payload, "hook_event_name": event, "cwd": cwd}
     started = time.perf_counter()
@@ -108,8 +107,7 @@ def hear_hook(
 def hooks_folder() -> str:
     """Return the folder of this installation's hook scripts.
 
-    Raises:
-        HomeError: the scripts are not installed.
+    Raises HomeError if the scripts are not installed.
     """
     spec = importlib.util.find_spec("scrubjay.hooks")
     if spec is None or not spec.submodule_search_locations:

@@ -31,8 +31,7 @@ class _Item(NamedTuple):
 def parse(text: str) -> Any:
     """Parse a text without comments; return {} if it is empty, as some hosts create their files.
 
-    Raises:
-        ValueError: the text is not JSON, or an object has a name twice.
+    Raises ValueError if the text is not JSON, or an object has a name twice.
     """
     if not text.strip():
         return {}
@@ -50,8 +49,7 @@ def parse_with_comments(text: str) -> Any:
 def put(text: str, keys: Keys, value: Any) -> str:
     """Set the member at `keys`, creating missing objects on the way.
 
-    Raises:
-        ValueError: something on the way is not an object.
+    Raises ValueError if something on the way is not an object.
     """
     if not _without_comments(text).strip():
         text += "{}" if text.endswith("\n") or not text else "\n{}"

@@ -61,11 +61,7 @@ class Machine(NamedTuple):
 
 
 def this_machine(env: Mapping[str, str]) -> Machine:
-    """Return the machine that this process runs on.
-
-    Raises:
-        HomeError: the user has no home folder.
-    """
+    """Return the machine that this process runs on. Raises HomeError if the user has no home folder."""
     user_home = os.path.expanduser("~")
     if not os.path.isabs(user_home):
         raise HomeError("This user has no home folder. Set HOME to the whole path of one.")

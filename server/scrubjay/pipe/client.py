@@ -60,9 +60,8 @@ class EngineClient:
     def call(self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
         """Return the result of one call; `on_progress` receives each progress report.
 
-        Raises:
-            ScrubjayError: the error that the engine reports, with its class.
-            EngineError: the engine stopped before it answered, shows no sign of life, or is late.
+        Raises the error that the engine reports, with its class; EngineError if the engine
+        stopped before it answered, shows no sign of life, or is late.
         """
         request_id = next(self._ids)
         now = time.monotonic()

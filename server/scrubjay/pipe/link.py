@@ -54,19 +54,14 @@ class Link:
     def send(self, line: bytes) -> int:
         """Send one line and return its number on this link, from 1.
 
-        Raises:
-            OSError: the engine did not receive the whole line.
+        Raises OSError if the engine did not receive the whole line.
         """
         self._socket.sendall(line)
         self.sent += 1
         return self.sent
 
     def beat(self) -> None:
-        """Ask the engine for a sign of life without waiting for it.
-
-        Raises:
-            OSError: the engine is gone.
-        """
+        """Ask the engine for a sign of life without waiting for it. Raises OSError if the engine is gone."""
         with contextlib.suppress(BlockingIOError):  # it has not read earlier lines yet
             self._socket.send(BEAT, getattr(socket, "MSG_DONTWAIT", 0))
 
@@ -74,9 +69,7 @@ class Link:
         """Return True if the engine has shown no sign of life since it was asked `seconds` ago.
 
         If it has sent something since, ask again, unless `ask` is False: the engine is not reading then.
-
-        Raises:
-            OSError: the engine is gone.
+        Raises OSError if the engine is gone.
         """
         now = time.monotonic()
         if self.asked_at is not None and self.heard_at <= self.asked_at:

@@ -140,9 +140,8 @@ class _Search:
 def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) -> FileLock:
     """Take the engine's lock for an engine started by hand; first ask an engine started by a pipe to finish.
 
-    Raises:
-        EngineError: the running engine stays, or cannot be reached.
-        HomeError: the home's filesystem has no working locks or no hard links.
+    Raises EngineError if the running engine stays, or cannot be reached; HomeError if the home's filesystem
+    has no working locks or no hard links.
     """
     check_filesystem(home.root)
     end = time.monotonic() + seconds

@@ -67,8 +67,7 @@ def engine_log(home: Home) -> str:
 def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
     """Start `command` detached, in the home, with umask 077, its own session and few variables.
 
-    Raises:
-        EngineError: the command cannot be run, or the system refuses a file or a process.
+    Raises EngineError if the command cannot be run, or the system refuses a file or a process.
     """
     child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}
     try:
