@@ -51,10 +51,10 @@ from scrubjay.encoders import BUNDLED, Encoder, answer_reader, open_encoder
 from scrubjay.encoders.change_reader import log_odds
 from scrubjay.engine.core import Core
 from scrubjay.models.records import Turn
-from scrubjay.records.passages import speeches, with_gloss
+from scrubjay.records.passages import with_gloss
 from scrubjay.search.retrieval import currency, relevance, retrieve, weights
 from scrubjay.search.retrieval.asked import coverage, parse_question
-from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.search.retrieval.candidates import Candidates, whole_texts
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
@@ -200,26 +200,22 @@ async def _ask(
     question = Question(text=text, scopes=(SCOPE,), srcs=("memory", "turn"), now=now)
     gathered = await retrieve.gather(core.store, question, core.indexer.embed_query)
     candidates, right = gathered.candidates, set(right)
-    rows = [candidates.at(at) for at in range(len(candidates.ids))]
-    is_right = [row.id in right or (row.session_id, row.place) in right for row in rows]
+    turns, positions = await core.store.get(Turn, candidates.ids), range(len(candidates.ids))
+    places = {turn.id: (turn.session_id, turn.turn) for turn in turns.values()}
+    is_right = [each in right or places.get(each) in right for each in candidates.ids]
     matched = None
-    if gathered.tokens is not None and rows:
-        matched = await retrieve.token_matches(core.store, candidates, np.arange(len(rows)), gathered.tokens)
-    vectors, texts = {}, [""] * len(rows)
+    if gathered.tokens is not None and positions:
+        matched = await retrieve.token_matches(core.store, candidates, np.array(positions), gathered.tokens)
+    vectors, texts = {}, [""] * len(positions)
     if source != "LoCoMo" or (kind == "answered" and Random(text).randrange(CHATS) == 0):
-        row_ids = gathered.pools.row_ids
-        best = [row for row in candidates.passages if row is not None and row.id in row_ids]
-        by_id = await core.store.passages.vectors_of({row_ids[row.id]: row.id for row in best})
-        vectors = {row.record_id: by_id[row.id] for row in best if row.id in by_id}
-        turns = await core.store.get(Turn, [row.record_id for row in best if row.src == "turn"])
-        said = {turn.id: "\n".join(part for _, part in speeches(turn)) for turn in turns.values()}
-        texts = [said.get(row.id) or (row.match.text if row.match else "") for row in rows]
+        vectors = await retrieve.vectors_of(core.store, gathered, positions)
+        texts = [*(await whole_texts(core.store, candidates, positions)).values()]
     return Asked(
         source,
         kind,
         gathered,
         np.array(is_right, dtype=bool),
-        np.array([row.id in set(stale) for row in rows], dtype=bool),
+        np.array([each in set(stale) for each in candidates.ids], dtype=bool),
         matched,
         vectors,
         texts,

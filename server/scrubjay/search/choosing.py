@@ -6,20 +6,20 @@ A budget limits what is shown: the interface's `measure` returns how many charac
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
-from scrubjay.models.records import AnyRecord, Document, Memory, Turn
+from scrubjay.models.records import AnyRecord, Document, Memory, Src, Turn
 from scrubjay.models.requests import MOST_TOKENS, SearchMemories
 from scrubjay.models.results import MOST_LEFT_OUT, Confidence, Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
 from scrubjay.search.hits import as_hit, condensed
 from scrubjay.search.relating import FOLLOWED, related
-from scrubjay.search.retrieval.candidates import Candidate, Candidates
+from scrubjay.search.retrieval.candidates import Match
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
@@ -31,9 +31,8 @@ WEAK_BUDGET, WEAK_HITS = 250, 3  # tokens and hits of a doubtful answer
 # Characters of a hit that are shown if no size is requested: of the user's words, and of the rest. Of 100
 # turns that answer a question of the projects, 98 still contain the answer when cut to these lengths; with 60
 # and 240 characters, 78 do.
-QUESTION_SHOWN, ANSWER_SHOWN = 200, 600
-# The same for a doubtful answer, all of whose hits must fit.
-QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK = 70, 180
+SHOWN = 200, 600
+SHOWN_WEAK = 70, 180  # the same for a doubtful answer, all of whose hits must fit
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of the lines above it
 LEAST_ROOM = 40  # tokens; if fewer are left, no related records are searched for
@@ -51,46 +50,13 @@ def text_length(hit: Hit) -> int:
 
 
 class ScoredCandidate(NamedTuple):
-    """A candidate with its score and the parts of the score, each in [0, 1]."""
+    """A candidate, and the fields of its hit that explain its place in the order."""
 
-    row: Candidate
-    relevance: float  # of the record alone
-    ranked: float  # relevance by its rank, which counts for the score
-    importance: float
-    recency: float
-    score: float
+    id: str
+    src: Src
+    match: Match | None
+    fields: Mapping[str, object]
     right: float  # the chance that it answers the question; 0 for all but the first candidates
-    replaced: tuple[str, datetime] | None  # the fact that replaces its value, and since when
-    amended: tuple[str, datetime] | None  # a later record that seems to amend it, and its time
-
-
-@dataclass(frozen=True)
-class ScoredCandidates:
-    """Candidates best first: their positions among `candidates`, their scores and the parts of the scores."""
-
-    candidates: Candidates
-    positions: Ints
-    relevance: Floats
-    ranked: Floats
-    importance: Floats
-    recency: Floats
-    score: Floats
-    right: Floats
-
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    def batch(self, start: int, count: int) -> list[ScoredCandidate]:
-        """Return `count` candidates as objects, beginning with the one at the position `start`."""
-        end = start + count
-        rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
-        columns = (self.relevance, self.ranked, self.importance, self.recency, self.score, self.right)
-        values = [column[start:end].tolist() for column in columns]
-        changed = (
-            [by_record.get(row.id) for row in rows]
-            for by_record in (self.candidates.replaced, self.candidates.amended)
-        )
-        return [ScoredCandidate(*each) for each in zip(rows, *values, *changed, strict=True)]
 
 
 @dataclass
@@ -111,14 +77,15 @@ class Selector:
     left_out: int = 0
     skipped: int = 0  # hits not worth their tokens
 
-    async def select(self, candidates: ScoredCandidates) -> MemoryHits:
+    async def select(self, candidates: Iterable[ScoredCandidate]) -> MemoryHits:
         """Select hits among candidates that come best first."""
         # Most answers by evidence end within ten hits. For other answers, a second read costs as much as
         # reading 30 turns in vain, so 30 are read at once, unless each hit brings neighbours.
         size = 10 if self.is_by_evidence else 30
         size = min(20, self.most_hits + 2) if self.has_windows else size
-        for start in range(0, len(candidates), size):
-            if not await self._add_batch(candidates.batch(start, size)):
+        remaining = iter(candidates)
+        while batch := list(islice(remaining, size)):
+            if not await self._add_batch(batch):
                 break
         await self._add_links()
         await self._name_amendments()
@@ -169,23 +136,20 @@ class Selector:
 
     async def _add_batch(self, candidates: Sequence[ScoredCandidate]) -> bool:
         """Add the hits of one batch; return False when the budget is used up."""
-        records, around = await self._read(candidates)
+        records = await self._read(candidates)
+        around = await self._windows(records.values())
         for candidate in candidates:
             if len(self.hits) >= self.most_hits:
                 return False
-            record = records.get(candidate.row.id)
+            record = records.get(candidate.id)
             if record is None or not self.question.admits(record):
                 continue  # forgotten since it was indexed
             if record.id in self.related and not self.programmatic:
                 continue  # already in the window of an earlier hit
-            hit = as_hit(record, candidate.row.match).model_copy(update=_scores(candidate))
+            hit = as_hit(record, candidate.match).model_copy(update=candidate.fields)
             if self.is_by_evidence:
-                question_length, answer_length = (
-                    (QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK)
-                    if self.is_doubtful
-                    else (QUESTION_SHOWN, ANSWER_SHOWN)
-                )
-                hit = condensed(hit, self.question.text, question=question_length, answer=answer_length)
+                question, answer = SHOWN_WEAK if self.is_doubtful else SHOWN
+                hit = condensed(hit, self.question.text, question=question, answer=answer)
             if (
                 self.is_by_evidence
                 and not self.is_doubtful
@@ -196,9 +160,7 @@ class Selector:
                 if self.skipped >= MOST_SKIPPED:
                     return False
                 continue
-            turn_ids = around.turns.get(record.id, ())
-            neighbours = [records[turn_id] for turn_id in turn_ids if turn_id in records]
-            if self._add_if_fitting(hit, [*neighbours, *around.facts.get(record.id, ())]):
+            if self._add_if_fitting(hit, around.get(record.id, ())):
                 self.records[record.id] = record
             else:
                 self.left_out += 1
@@ -206,28 +168,20 @@ class Selector:
                     return False
         return True
 
-    async def _read(self, candidates: Sequence[ScoredCandidate]) -> tuple[dict[str, AnyRecord], Windows]:
-        """Read the records of candidates and the turns in their windows, by id; also return these windows."""
-        get = self.store.get
-        ids = {
-            src: [each.row.id for each in candidates if each.row.src == src]
-            for src in ("memory", "chunk", "turn")
-        }
+    async def _read(self, candidates: Sequence[ScoredCandidate]) -> dict[str, AnyRecord]:
+        """Read the records of candidates, by id."""
         facts, documents, turns = await asyncio.gather(
-            get(Memory, ids["memory"]),
-            get(Document, ids["chunk"]),
-            get(Turn, () if self.has_windows else ids["turn"]),
+            self.store.get(Memory, [each.id for each in candidates if each.src == "memory"]),
+            self.store.get(Document, [each.id for each in candidates if each.src == "chunk"]),
+            self.store.get(Turn, [each.id for each in candidates if each.src == "turn"]),
         )
-        around = Windows()
-        if self.has_windows:
-            rows = [each.row for each in candidates]
-            before, after = self.request.prev_turns, self.request.next_turns
-            around = await windows(
-                self.store, self.question, rows, facts.values(), before=before, after=after
-            )
-            neighbours = [turn_id for turn_ids in around.turns.values() for turn_id in turn_ids]
-            turns = await get(Turn, [*ids["turn"], *neighbours])
-        return {**documents, **facts, **turns}, around
+        return {**documents, **facts, **turns}
+
+    async def _windows(self, records: Iterable[AnyRecord]) -> Windows:
+        if not self.has_windows:
+            return {}
+        before, after = self.request.prev_turns, self.request.next_turns
+        return await windows(self.store, self.question, records, before=before, after=after)
 
     def _add_if_fitting(self, hit: Hit, neighbours: Iterable[AnyRecord]) -> bool:
         """Add a hit and as many neighbours as fit; return False if the hit does not fit."""
@@ -308,22 +262,6 @@ class Selector:
         if self.programmatic:
             return sys.maxsize
         return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
-
-
-def _scores(candidate: ScoredCandidate) -> dict[str, object]:
-    """Return the fields of a hit that explain its place in the order."""
-    scores: dict[str, object] = {
-        "score": candidate.score,
-        "relevance_score": candidate.relevance,
-        "ranking_score": candidate.ranked,
-        "importance_score_normalized": candidate.importance,
-        "recency_score": candidate.recency,
-    }
-    if candidate.replaced is not None:
-        scores |= dict(zip(("replaced_by", "replaced_at"), candidate.replaced, strict=True))
-    elif candidate.amended is not None:
-        scores |= dict(zip(("amended_by", "amended_at"), candidate.amended, strict=True))
-    return scores
 
 
 def _cut(hit: Hit, length: int) -> Hit:

@@ -13,7 +13,7 @@ from scrubjay.search.retrieval.chunks import RankedChunk, body_of, rank_chunks
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import QUOTATION
-from scrubjay.search.retrieval.retrieve import Embed, Ranking
+from scrubjay.search.retrieval.retrieve import Ranking
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.answers import may_answer
@@ -38,18 +38,6 @@ def may_name_one(request: SearchMemories) -> bool:
     return is_plain and (request.max_tokens is None or request.max_tokens >= LEAST_BUDGET)
 
 
-def embed_once(embed: Embed) -> Embed:
-    """Return a function that encodes only its first text, because all later texts are the same question."""
-    encoded: list[EncodedQuery | None] = []
-
-    async def first(text: str) -> EncodedQuery | None:
-        if not encoded:
-            encoded.append(await embed(text))
-        return encoded[0]
-
-    return first
-
-
 class Hints(NamedTuple):
     """What else may answer: a passage of a document, and commits, best first."""
 
@@ -57,8 +45,12 @@ class Hints(NamedTuple):
     commits: tuple[Hit, ...] = ()
 
 
-async def document_hints(store: Store, question: Question, ranking: Ranking, embed: Embed) -> Hints:
+async def document_hints(store: Store, question: Question, ranking: Ranking) -> Hints:
     """Find the passage and the commits that answer about as well as the best memory, or better."""
+
+    async def embed(_: str) -> EncodedQuery | None:
+        return ranking.query
+
     narrowed, proof = replace(question, srcs=("chunk",), forgotten=False), _proof(ranking)
     ranked = await rank_chunks(store, narrowed, embed, documents=1)
     files = [chunk for chunk in ranked if chunk.role != COMMIT and chunk.score >= max(LEAST, proof - BEHIND)]
@@ -114,7 +106,5 @@ def length(place: DocumentPlace | None) -> int:
 
 def _proof(ranking: Ranking) -> float:
     """Return how well the best memory answers by itself, on the scale of the chunks' scores."""
-    proof = ranking.grounds.verdict.get("proof", 0.0)
-    if ranking.grounds.signals.quoted.any():
-        return QUOTATION + (1.0 - QUOTATION) * proof
-    return QUOTATION * proof
+    proof = ranking.verdict.get("proof", 0.0)
+    return QUOTATION + (1.0 - QUOTATION) * proof if ranking.has_quotation else QUOTATION * proof

@@ -1,6 +1,6 @@
 """Recall, for `search_memories`: retrieves candidates, scores them and selects hits within a budget."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,10 @@ from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Confidence, Explanation, Hit, MemoryHits, RetrieverResult, WeightedScore
-from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
-from scrubjay.search.document_hint import Hints, document_hints, embed_once, length, may_name_one
+from scrubjay.search.choosing import Measure, ScoredCandidate, Selector, text_length
+from scrubjay.search.document_hint import Hints, document_hints, length, may_name_one
 from scrubjay.search.hits import as_hit, no_hits
-from scrubjay.search.retrieval.candidates import Candidate
+from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import Floats, blend, order, recency
 from scrubjay.search.retrieval.relevance import WEAK, behind, bounds
@@ -28,7 +28,8 @@ from scrubjay.text.terms import is_small_talk
 
 MOST_CANDIDATES = 400  # candidates that get a score; the pools hold at most 400 records
 
-Weights = tuple[float, float, float]  # relevance, importance and recency
+Weights = tuple[float, float, float]  # of `_SCORES`
+_SCORES = ("ranking", "importance", "recency")
 _SRCS: dict[str, tuple[PassageSrc, ...]] = {
     "memories": ("memory", "turn"),
     "hybrid": ("memory", "turn", "chunk"),
@@ -73,22 +74,22 @@ async def search_memories(
     is_narrow = question.is_filtered or question.session_id is not None
     if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
-    leaves_documents = not programmatic and "chunk" not in question.srcs
-    has_documents = leaves_documents and await store.has_documents(question.scopes)
+    may_answer = not programmatic and "chunk" not in question.srcs
+    has_documents = may_answer and await store.has_documents(question.scopes)
     hints_wanted = has_documents and with_related and not is_narrow and span is None and may_name_one(request)
-    embed = embed_once(embed) if hints_wanted else embed
     if span is None:
         ranking = await retrieve(store, question, embed, thorough=programmatic)
     else:
         question, ranking = await retrieve_in_time(store, question, span, embed)
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if programmatic else _confidence(ranking, request, is_narrow=is_narrow)
-    hints = await document_hints(store, question, ranking, embed) if hints_wanted else Hints()
+    hints = await document_hints(store, question, ranking) if hints_wanted else Hints()
     extras: dict[str, Any] = {"document": hints.document, "commits": list(hints.commits)}
+    unnamed = {"has_documents": (has_documents and hints == Hints()) or None}  # for an answer without hits
     if confidence == "none":
-        return no_hits(period).model_copy(update=extras | _documents_field(has_documents, hints))
+        return no_hits(period).model_copy(update=extras | unnamed)
     weights = _weights(request, ranking)
-    scored = await _score(
+    scored = await _scored(
         store, ranking, weights, request, least_score, question_time, programmatic=programmatic
     )
     hint_length = length(hints.document) + sum(map(measure, hints.commits))
@@ -98,23 +99,18 @@ async def search_memories(
     hits = await selector.select(scored)
     extras["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - hint_length // 4})
     if not hits.results:
-        extras |= _documents_field(has_documents, hints)
+        extras |= unnamed
     if request.include.explain:
         extras["results"] = _explain(hits.results, ranking, weights)
     return hits.model_copy(update={"period": period, **extras})
-
-
-def _documents_field(has_documents: bool, hints: Hints) -> dict[str, bool | None]:
-    """Return `has_documents` of an answer without hits: True if documents exist, but `hints` names none."""
-    return {"has_documents": (has_documents and hints == Hints()) or None}
 
 
 async def facts_about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
     """Return the facts that match a query to forget, best first; no token budget applies."""
     question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
     ranking = await retrieve(store, question, embed, thorough=True)
-    ids = [ranking.candidates.ids[at] for at in ranking.grounds.positions.tolist()]
-    scored = zip(ids, ranking.grounds.similarity.tolist(), strict=True)
+    ids = [ranking.candidates.ids[at] for at in ranking.positions.tolist()]
+    scored = zip(ids, ranking.similarity.tolist(), strict=True)
     above = [(fact_id, value) for fact_id, value in scored if value >= request.threshold]
     relevance = dict(sorted(above, key=lambda pair: -pair[1]))
     rows = await store.get(Memory, relevance)
@@ -129,7 +125,7 @@ def _confidence(ranking: Ranking, request: SearchMemories, *, is_narrow: bool) -
     """Return how reliable the hits are: never "none" if a filter applies and leaves any records."""
     has_size = request.top_k is not None or request.max_tokens is not None
     confidence: Confidence = ranking.confidence(weak=WEAK / 2 if has_size else WEAK)
-    return "weak" if is_narrow and confidence == "none" and ranking.rows else confidence
+    return "weak" if is_narrow and confidence == "none" and ranking.candidates.ids else confidence
 
 
 def _question(request: SearchMemories, scope: str | tuple[str, ...], now: datetime) -> Question:
@@ -164,13 +160,12 @@ def _srcs(request: SearchMemories) -> tuple[PassageSrc, ...]:
 def _weights(request: SearchMemories, ranking: Ranking) -> Weights:
     """Return the request's weights; if the question names a time, the weight of recency is 0 by default."""
     relevance, importance, _ = request.weights
-    drops_recency = "weight_recency" not in request.model_fields_set and bool(
-        ranking.grounds.signals.date.any()
-    )
+    has_default = "weight_recency" not in request.model_fields_set
+    drops_recency = has_default and bool(ranking.candidates.signals.date.any())
     return (relevance, importance, 0.0) if drops_recency and relevance + importance > 0 else request.weights
 
 
-async def _score(
+async def _scored(
     store: Store,
     ranking: Ranking,
     weights: Weights,
@@ -179,18 +174,16 @@ async def _score(
     now: datetime,
     *,
     programmatic: bool,
-) -> ScoredCandidates:
+) -> Iterator[ScoredCandidate]:
     """Score candidates whose relevance reaches the threshold, best first, without repetitions.
 
     The threshold applies to the relevance of each record alone. The score uses relevance by rank instead,
     unless `programmatic` is set, because programs compare the scores of different answers.
     """
-    candidates = ranking.candidates
-    positions = ranking.grounds.positions[:MOST_CANDIDATES]
-    relevance: Floats = ranking.grounds.similarity[:MOST_CANDIDATES]
+    candidates, positions = ranking.candidates, ranking.positions[:MOST_CANDIDATES]
+    relevance: Floats = ranking.similarity[:MOST_CANDIDATES]
     ranked: Floats = relevance if programmatic else ranking.relevance[:MOST_CANDIDATES]
-    srcs = [candidates.src(at) for at in positions.tolist()]
-    facts = [candidates.ids[at] for at, src in zip(positions.tolist(), srcs, strict=True) if src == "memory"]
+    facts = [candidates.ids[at] for at in positions.tolist() if candidates.src(at) == "memory"]
     dates = candidates.dated_at[positions].astype(float)
     last_used = dates
     if programmatic and weights[2] > 0 and facts:
@@ -205,79 +198,95 @@ async def _score(
     recencies = recency(micros(now), last_used)
     score = blend(ranked, importance, recencies, weights)
     best = order(score, ties=(ranked, dates))
-    best = best[relevance[best] >= request.threshold]
-    if "chunk" in srcs:
+    best = best[(relevance[best] >= request.threshold) & (score[best] >= least_score)]
+    if "chunk" in map(candidates.src, positions.tolist()):
         rows = await store.get(Memory, facts, columns=["id", "document_ids"])
         documents = {fact_id: fact.document_ids for fact_id, fact in rows.items()}
-        repeats = _repeats([candidates.at(at) for at in positions[best].tolist()], documents)
-        best = best[[candidates.ids[at] not in repeats for at in positions[best].tolist()]]
-    best = best[score[best] >= least_score]
-    chances = np.zeros(len(positions))
-    chances[: len(ranking.grounds.right)] = ranking.grounds.right
-    parts = (relevance[best], ranked[best], importance[best], recencies[best], score[best], chances[best])
-    return ScoredCandidates(candidates, positions[best], *parts)
+        repeats = _repeats(candidates, positions[best].tolist(), documents)
+        best = best[~np.isin(positions[best], list(repeats))]
+    right = np.zeros(len(positions))
+    right[: len(ranking.right)] = ranking.right
+    columns = {
+        "score": score,
+        "relevance_score": relevance,
+        "ranking_score": ranked,
+        "importance_score_normalized": importance,
+        "recency_score": recencies,
+    }
+    return (_candidate(candidates, int(positions[at]), columns, at, float(right[at])) for at in best.tolist())
 
 
-def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the ids of candidates to leave out, because a chunk and a fact in it say the same.
+def _candidate(
+    candidates: Candidates, position: int, columns: Mapping[str, Floats], at: int, right: float
+) -> ScoredCandidate:
+    record_id = candidates.ids[position]
+    fields: dict[str, object] = {name: float(column[at]) for name, column in columns.items()}
+    if (replaced := candidates.replaced.get(record_id)) is not None:
+        fields |= {"replaced_by": replaced[0], "replaced_at": replaced[1]}
+    elif (amended := candidates.amended.get(record_id)) is not None:
+        fields |= {"amended_by": amended[0], "amended_at": amended[1]}
+    return ScoredCandidate(record_id, candidates.src(position), candidates.match(position), fields, right)
 
-    Of the two, the later one in `rows`, which come best first, is left out. A chunk that contains nothing but
-    a fact is left out even if it comes first. `documents` maps the id of each fact to those of its documents.
+
+def _repeats(
+    candidates: Candidates, positions: Sequence[int], documents: Mapping[str, Collection[str]]
+) -> set[int]:
+    """Return the positions of candidates to leave out, because a chunk and a fact in it say the same.
+
+    Of the two, the later one in `positions`, which come best first, is left out. A chunk that contains
+    nothing but a fact is left out even if it comes first. `documents` maps the id of each fact to those of
+    its documents.
     """
-    facts: dict[str, list[tuple[int, Candidate]]] = {}
-    for place, row in enumerate(rows):
-        for document_id in documents.get(row.id, ()):
-            facts.setdefault(document_id, []).append((place, row))
-    repeats: set[str] = set()
-    for at, chunk in enumerate(rows):
-        if chunk.src != "chunk" or chunk.id not in facts:
+    ranks = {at: rank for rank, at in enumerate(positions)}
+    facts: dict[str, list[int]] = {}
+    for at in positions:
+        for document_id in documents.get(candidates.ids[at], ()):
+            facts.setdefault(document_id, []).append(at)
+    texts = {at: passage.text if (passage := candidates.passages[at]) else "" for at in positions}
+    repeats: set[int] = set()
+    for chunk in positions:
+        if candidates.src(chunk) != "chunk":
             continue
-        text = _match_text(chunk)
-        for place, fact in facts[chunk.id]:
-            words, body = _match_text(fact), _match_text(fact, headed=True)
-            is_inside = words in text or (bool(body) and body in text)
-            if fact.id not in repeats and (text in words or (is_inside and place < at)):
-                repeats.add(chunk.id)
+        text = _one_line(texts[chunk])
+        for fact in facts.get(candidates.ids[chunk], ()):
+            whole = _one_line(texts[fact])
+            without_heading = _one_line(texts[fact].partition("\n")[2])
+            is_inside = whole in text or (bool(without_heading) and without_heading in text)
+            if fact not in repeats and (text in whole or (is_inside and ranks[fact] < ranks[chunk])):
+                repeats.add(chunk)
                 break
             if is_inside:
-                repeats.add(fact.id)
+                repeats.add(fact)
     return repeats
 
 
-def _match_text(row: Candidate, *, headed: bool = False) -> str:
-    """Return a candidate's best passage on one line; if `headed`, without its first line of headings."""
-    text = row.match.text if row.match else ""
-    return " ".join((text.partition("\n")[2] if headed else text).split())
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hit]:
-    grounds = ranking.grounds
-    signals = grounds.signals
+    signals = ranking.candidates.signals
     positions = {record_id: at for at, record_id in enumerate(ranking.candidates.ids)}
-    distance = behind(grounds.total, quoted=signals.quoted)
-    fall = dict(zip(grounds.positions.tolist(), grounds.fall.tolist(), strict=True))
+    distance = behind(ranking.total, quoted=signals.quoted)
+    fall = dict(zip(ranking.positions.tolist(), ranking.fall.tolist(), strict=True))
     low, high = bounds(signals.quoted)
 
     def explanation(hit: Hit) -> Explanation:
         at = positions[hit.id]
-        scores = {
-            "ranking": hit.ranking_score,
-            "importance": hit.importance_score_normalized,
-            "recency": hit.recency_score,
-        }
+        scores = hit.ranking_score, hit.importance_score_normalized, hit.recency_score
         return Explanation(
             dense=_rank_and_value(signals.cosine, at),
             lexical=_rank_and_value(signals.bm25, at),
-            parts={name: float(part[at]) for name, part in grounds.parts.items()},
-            ranking_sum=float(grounds.total[at]),
-            verdict=grounds.verdict,
-            chance=grounds.chance,
+            parts={name: float(part[at]) for name, part in ranking.parts.items()},
+            ranking_sum=float(ranking.total[at]),
+            verdict=ranking.verdict,
+            chance=ranking.chance,
             behind=float(distance[at]),
             fall=fall[at],
             bounds=(float(low[at]), float(high[at])),
             score_parts={
                 name: WeightedScore(value=score or 0.0, weight=weight)
-                for (name, score), weight in zip(scores.items(), weights, strict=True)
+                for name, score, weight in zip(_SCORES, scores, weights, strict=True)
             },
         )
 

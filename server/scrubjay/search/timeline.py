@@ -14,11 +14,11 @@ from scrubjay.models.records import AnyRecord, Memory, Turn
 from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits, Tokens
 from scrubjay.records.session_summaries import brief
-from scrubjay.search.choosing import FRAME, Measure, ScoredCandidates, Selector
+from scrubjay.search.choosing import FRAME, Measure, ScoredCandidate, Selector
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.asked import coverage
-from scrubjay.search.retrieval.candidates import lay_out
-from scrubjay.search.retrieval.pools import Pools, by_words, search
+from scrubjay.search.retrieval.candidates import record_src
+from scrubjay.search.retrieval.pools import by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import recency
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
@@ -121,7 +121,7 @@ async def timeline(
     whole = {"top_k": len(shown), "max_tokens": max_tokens, "prev_turns": 0, "next_turns": 0}
     whole_request = request.model_copy(update=whole)
     selector = Selector(store, whole_request, question, False, False, "strong", measure)
-    hits = await selector.select(await _same_score(store, question, shown))
+    hits = await selector.select(_same_score(question, shown))
     left_out = len(matching) - sum(entry.src in question.srcs for entry in shown)
     return hits.model_copy(update={"period": period, "left_out": left_out or None})
 
@@ -192,12 +192,12 @@ async def retrieve_in_time(
     proof as records from anywhere. Any other period with a likely record is not compared with them.
     """
     inside = await retrieve(store, span.question, embed)
-    best, proof = float(inside.relevance.max(initial=0.0)), inside.grounds.verdict.get("proof", 0.0)
+    best, proof = float(inside.relevance.max(initial=0.0)), inside.verdict.get("proof", 0.0)
     is_found = inside.confidence() != "none"
     if is_found and best >= LIKELY and not span.backwards:
         return span.question, inside
     anywhere = await retrieve(store, question, embed)
-    least_proof = anywhere.grounds.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
+    least_proof = anywhere.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
     return (span.question, inside) if is_found and proof >= least_proof else (question, anywhere)
 
 
@@ -347,23 +347,21 @@ async def _records(store: Store, entries: Sequence[PassageRow]) -> Mapping[str, 
     return {**turns, **facts}
 
 
-async def _same_score(store: Store, question: Question, entries: Sequence[PassageRow]) -> ScoredCandidates:
-    """Lay out entries as candidates in their order, all with the score 1 and turns without a best passage."""
-    turns = ((entry.scope, entry.session_id or "") for entry in entries if entry.src == "turn")
-    sessions = await store.sessions.of(turns)
-    laid = lay_out(
-        Pools({entry.record_id: entry for entry in entries}, {}, {}, {}, {}, []),
-        {key: question.visible_turns(session) for key, session in sessions.items()},
-        query="",
-        periods=(),
-        speaker=None,
-        with_neighbours=False,
-    )
-    # A turn without a best passage is shown whole.
-    whole = [None if row is None or row.src == "turn" else row for row in laid.passages]
-    at = {record_id: position for position, record_id in enumerate(laid.ids)}
-    order = np.array([at[each.record_id] for each in entries if each.record_id in at], dtype=np.int64)
-    fresh = recency(micros(question.now), laid.dated_at[order].astype(float))
-    ones = np.ones(len(order))
-    candidates = replace(laid, passages=whole)
-    return ScoredCandidates(candidates, order, ones, ones, laid.importance[order] / 10, fresh, ones, ones)
+def _same_score(question: Question, entries: Sequence[PassageRow]) -> list[ScoredCandidate]:
+    """Return entries as candidates in their order, all with the score 1; turns are shown whole."""
+    dates = np.array([entry.dated_at for entry in entries], dtype=float)
+    ones = dict.fromkeys(("score", "relevance_score", "ranking_score"), 1.0)
+    return [
+        ScoredCandidate(
+            entry.record_id,
+            record_src(entry),
+            None,
+            {
+                **ones,
+                "importance_score_normalized": entry.importance_score / 10,
+                "recency_score": fresh,
+            },
+            1.0,
+        )
+        for entry, fresh in zip(entries, recency(micros(question.now), dates).tolist(), strict=True)
+    ]

@@ -1,21 +1,24 @@
 """Lays out candidates (search results and the turns around them) by session, as aligned columns."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
 
-from scrubjay.models.records import Src
-from scrubjay.records.passages import label_words
+from scrubjay.models.records import Src, Turn
+from scrubjay.records.passages import label_words, speeches
 from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.pools import Pools
 from scrubjay.search.retrieval.ranking import Floats, Ints, Signals
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import moment
-from scrubjay.store.sessions import Key, Session
+from scrubjay.store.sessions import Session
+from scrubjay.store.store import Store
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
@@ -31,17 +34,6 @@ class Match(NamedTuple):
     answer: str | None  # the best passage that is not the user's
 
 
-class Candidate(NamedTuple):
-    """A record that may answer; `match` is None for a turn that is a candidate only as a neighbour."""
-
-    id: str
-    src: Src
-    scope: str
-    session_id: str | None
-    place: int  # position among the turns of its session, or -1
-    match: Match | None
-
-
 @dataclass(frozen=True)
 class Candidates:
     """Candidates as aligned columns, because a search has 500 candidates and shows ten."""
@@ -49,7 +41,6 @@ class Candidates:
     ids: list[str]
     # The best passage of each record; None for a turn that is a candidate only as a neighbour.
     passages: list[PassageRow | None]
-    keys: list[tuple[str, str | None]]  # scopes and session ids
     roles: list[str | None]
     dated_at: Ints  # microseconds since 1970
     importance: Floats
@@ -65,13 +56,24 @@ class Candidates:
         passage = self.passages[at]
         return "turn" if passage is None else record_src(passage)
 
-    def at(self, at: int) -> Candidate:
-        """Return the candidate at a position."""
-        record_id, passage = self.ids[at], self.passages[at]
-        match = None
-        if passage is not None:
-            match = Match(passage.text, passage.role, self.answers.get(record_id))
-        return Candidate(record_id, self.src(at), *self.keys[at], int(self.signals.place[at]), match)
+    def match(self, at: int) -> Match | None:
+        """Return how the record at a position was found; None if it is a candidate only as a neighbour."""
+        passage = self.passages[at]
+        return passage and Match(passage.text, passage.role, self.answers.get(passage.record_id))
+
+    def with_signals(self, **columns: np.ndarray) -> Candidates:
+        """Return the candidates with other signals of these names."""
+        return replace(self, signals=replace(self.signals, **columns))
+
+
+async def whole_texts(store: Store, candidates: Candidates, positions: Collection[int]) -> dict[int, str]:
+    """Read the texts of candidates; turns are read whole, because a best passage may be only a question."""
+    turns = await store.get(Turn, [candidates.ids[at] for at in positions if candidates.src(at) == "turn"])
+    texts = {at: passage.text if (passage := candidates.passages[at]) else "" for at in positions}
+    for at in positions:
+        if turn := turns.get(candidates.ids[at]):
+            texts[at] = "\n".join(text for _, text in speeches(turn))
+    return texts
 
 
 def record_src(passage: PassageRow) -> Src:
@@ -81,7 +83,7 @@ def record_src(passage: PassageRow) -> Src:
 
 def lay_out(
     pools: Pools,
-    sessions: Mapping[Key, Session],
+    sessions: Iterable[Session],
     *,
     query: str,
     periods: Sequence[Period],
@@ -89,30 +91,31 @@ def lay_out(
     with_neighbours: bool,
 ) -> Candidates:
     """Lay out, by session, the turns found and those up to `REACH` places away, then all other records."""
-    groups = list(_turns_by_session(pools, sessions, REACH if with_neighbours else 0))
+    reach = REACH if with_neighbours else 0
+    places = [(session, _positions_around(session, pools.best.keys(), reach)) for session in sessions]
     others = [passage for passage in pools.best.values() if passage.src != "turn"]
-    turns = [group.session.places[at] for group in groups for at in group.places]
-    keys: list[tuple[str, str | None]] = [group.key for group in groups for _ in group.places]
-    keys += [(passage.scope, passage.session_id) for passage in others]
+    turns = [session.places[at] for session, positions in places for at in positions]
     ids = [turn.id for turn in turns] + [passage.record_id for passage in others]
     roles = [turn.role for turn in turns] + [passage.role for passage in others]
     dates = [turn.started_at for turn in turns] + [passage.dated_at for passage in others]
     passages = [*map(pools.best.get, ids)]
     no_session = [-1] * len(others)
+    quoted = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
     importance = [_TURN_IMPORTANCE if passage is None else passage.importance_score for passage in passages]
     signals = Signals(
         date=_closeness(dates, periods),
         speaker=np.array([bool(speaker) and role == speaker for role in roles], dtype=bool),
-        quoted=_quoted(pools, ids, query),
+        quoted=np.array([record_id in quoted for record_id in ids], dtype=bool),
         named=np.maximum(_entity_weights(pools, ids), _label_shares(passages, query)),
         session=np.array(
-            [at for at, group in enumerate(groups) for _ in group.places] + no_session, dtype=np.int64
+            [number for number, (_, positions) in enumerate(places) for _ in positions] + no_session,
+            dtype=np.int64,
         ),
-        place=np.array([at for group in groups for at in group.places] + no_session, dtype=np.int64),
+        place=np.array([at for _, positions in places for at in positions] + no_session, dtype=np.int64),
         **_search_signals(pools, ids, passages),
     )
     columns = np.array(dates, dtype=np.int64), np.array(importance, dtype=float)
-    return Candidates(ids, passages, keys, roles, *columns, signals, pools.answers)
+    return Candidates(ids, passages, roles, *columns, signals, pools.answers)
 
 
 def _search_signals(
@@ -142,42 +145,17 @@ def _closeness(dates: Sequence[int], periods: Sequence[Period]) -> Floats:
     )
 
 
-class _SessionTurns(NamedTuple):
-    """A session, and the positions of the turns that were found in it and of those around them."""
-
-    key: Key
-    session: Session
-    places: list[int]
-
-
-def _turns_by_session(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_SessionTurns]:
-    """Yield each session with the turns that were found in it and those up to `reach` places away."""
-    turn_ids: dict[Key, list[str]] = {}
-    for passage in pools.best.values():
-        if passage.src == "turn" and passage.session_id is not None:
-            turn_ids.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
-    for key, session in sessions.items():
-        yield _SessionTurns(key, session, _positions_around(session, turn_ids.get(key, ()), reach))
-
-
-def _positions_around(session: Session, turns: Iterable[str], reach: int) -> list[int]:
-    """Return the positions of these turns and of up to `reach` visible turns on each side."""
+def _positions_around(session: Session, found: Set[str], reach: int) -> list[int]:
+    """Return the positions of the turns that were found and of up to `reach` visible turns on each side."""
     positions: set[int] = set()
-    for turn_id in turns:
-        if (at := session.positions.get(turn_id)) is not None:
-            positions.update(range(max(0, at - reach), min(len(session.places), at + reach + 1)))
+    for turn_id in session.positions.keys() & found:
+        at = session.positions[turn_id]
+        positions.update(range(max(0, at - reach), min(len(session.places), at + reach + 1)))
     return sorted(positions)
 
 
 def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> Floats:
     return np.array([*map(values.get, ids, repeat(absent))], dtype=float)
-
-
-def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
-    quoted_ids = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
-    return np.array(
-        [record_id in quoted_ids for record_id in ids] if quoted_ids else np.zeros(len(ids)), dtype=bool
-    )
 
 
 def labels(passage: PassageRow | None) -> str:
@@ -203,4 +181,4 @@ def _entity_weights(pools: Pools, ids: Sequence[str]) -> Floats:
         record_id: max((tie.weight for tie in ties), default=0.0)
         for record_id, ties in pools.entities.items()
     }
-    return _column(weights, ids, 0.0) if weights else np.zeros(len(ids))
+    return _column(weights, ids, 0.0)

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,8 @@ _CHANGES = "|".join(tables.listed("amending")).replace("+", " ")
 _UNSPACED = "|".join(tables.listed("amending_unspaced"))
 _CHANGE = re.compile(rf"\b(?:{_CHANGES})\b|{_UNSPACED}")
 
-Vectors = Mapping[str, np.ndarray]  # vectors of the best passages, by record id
+Vector = NDArray[np.float32]
+Vectors = Mapping[str, Vector]  # vectors of the best passages, by record id
 
 
 @dataclass(frozen=True)
@@ -110,23 +111,23 @@ def pairs(
     build 41, it does not mean the later build 42. `asked` are all words of the question: if it asks for the
     staging port, it does not mean the later production port.
     """
-    parsed = cache(lambda at: Compared.of(texts(at)))
     likely = []
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     # `near_pairs` leaves out four of five pairs, whose texts need no comparison.
     for older, newer, kind, evidence in near_pairs(candidates, total, top, vectors, LIKELY, asked):
         weights, cosine = AMENDS[kind], evidence["cosine"]
-        values = evidence | compare(parsed(older), parsed(newer), cosine)
+        old, new = Compared.of(texts(older)), Compared.of(texts(newer))
+        values = evidence | compare(old, new, cosine)
         if kind == MIXED and not values["change"]:  # the turn probably asks about the fact, or repeats it
             continue
         odds = sum(weights[name] * value for name, value in values.items())
         if odds + max(weights["matter"], 0.0) < LIKELY[kind]:
             continue
-        if any(number in parsed(older).weights and number not in parsed(newer).weights for number in numbers):
+        if any(number in old.weights and number not in new.weights for number in numbers):
             continue
-        if kind == "memory" and _are_about_two_things(parsed(older), parsed(newer), asked):
+        if kind == "memory" and _are_about_two_things(old, new, asked):
             continue
-        matter = kind == "memory" and is_same_matter(parsed(older).text, parsed(newer).text, cosine)
+        matter = kind == "memory" and is_same_matter(old.text, new.text, cosine)
         odds += weights["matter"] * matter
         if odds >= LIKELY[kind]:
             is_visible = older in top[:READ_FIRST] and bool(total[older] > total[newer])
@@ -170,8 +171,8 @@ def amend(candidates: Candidates, total: Floats, likely: Sequence[Pair]) -> Cand
             amended[candidates.ids[older]] = later
     if not shift.any() and not amended:
         return candidates
-    signals = replace(candidates.signals, current=candidates.signals.current + shift)
-    return replace(candidates, signals=signals, amended=amended)
+    moved = candidates.with_signals(current=candidates.signals.current + shift)
+    return replace(moved, amended=amended)
 
 
 def candidates_to_compare(candidates: Candidates, ranked: Ints) -> list[int]:
@@ -256,7 +257,7 @@ def _pairs_in_time(
 
 
 def _cosines(
-    first: Sequence[int], members: Sequence[int], vectors: Sequence[NDArray[np.float32]], old: Ints, new: Ints
+    first: Sequence[int], members: Sequence[int], vectors: Sequence[Vector], old: Ints, new: Ints
 ) -> Floats:
     """Return the cosines of these pairs; `vectors` are those of `members`, which begins with `first`."""
     matrix = np.stack(vectors)

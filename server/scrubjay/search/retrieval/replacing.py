@@ -10,9 +10,8 @@ from datetime import datetime
 
 import numpy as np
 
-from scrubjay.models.records import Memory, Turn
-from scrubjay.records.passages import speeches
-from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.models.records import Memory
+from scrubjay.search.retrieval.candidates import Candidates, whole_texts
 from scrubjay.search.retrieval.ranking import QUOTED, Floats, Ints
 from scrubjay.store import conditions
 from scrubjay.store.schema import micros
@@ -39,7 +38,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
     if not changed:
         return candidates
     versions = await _earlier_versions(store, {row.root_id for row in changed})
-    texts = await _texts(store, candidates, places)
+    texts = await whole_texts(store, candidates, places.values())
     shift, replaced = np.zeros(len(total)), dict[str, Replacement]()
     quoted = candidates.signals.quoted.copy()
     total = total - QUOTED * quoted
@@ -50,7 +49,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             for record_id, other in places.items()
             if record_id != fact.id
             and candidates.dated_at[other] < micros(fact.created_at)
-            and any(has_old_value(texts[record_id], old, fact.content) for old in versions[fact.root_id])
+            and any(has_old_value(texts[other], old, fact.content) for old in versions[fact.root_id])
         ]
         if stale:
             best = max(float(total[at]), *(float(total[other]) for other in stale))
@@ -58,16 +57,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             shift[stale] = np.minimum(0.0, best - BEHIND - total[stale])
             quoted[stale] = False
             replaced.update((candidates.ids[other], (fact.id, fact.created_at)) for other in stale)
-    signals = replace(candidates.signals, current=shift, quoted=quoted)
-    return replace(candidates, signals=signals, replaced=replaced)
-
-
-async def _texts(store: Store, candidates: Candidates, places: Mapping[str, int]) -> dict[str, str]:
-    """Read the texts of candidates; turns are read whole, because a best passage may be only a question."""
-    turns = await store.get(Turn, [turn_id for turn_id, at in places.items() if candidates.src(at) == "turn"])
-    passages = {record_id: candidates.passages[at] for record_id, at in places.items()}
-    texts = {record_id: passage.text if passage else "" for record_id, passage in passages.items()}
-    return texts | {turn.id: " ".join(text for _, text in speeches(turn)) for turn in turns.values()}
+    return replace(candidates.with_signals(current=shift, quoted=quoted), replaced=replaced)
 
 
 async def _earlier_versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:

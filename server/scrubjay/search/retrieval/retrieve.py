@@ -1,7 +1,7 @@
 """Retrieval: from a question to ranked candidates, each with its relevance."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,14 +9,14 @@ import numpy as np
 from scrubjay.encoders import answer_reader, change_reader
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.home.scopes import display_name
-from scrubjay.models.records import Turn
 from scrubjay.models.results import Confidence
-from scrubjay.records.passages import speeches, with_gloss
+from scrubjay.records.passages import with_gloss
 from scrubjay.search.retrieval.asked import ParsedQuestion, parse_question
-from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
+from scrubjay.search.retrieval.candidates import Candidates, labels, lay_out, whole_texts
 from scrubjay.search.retrieval.currency import (
     READ_LENGTH,
     Pair,
+    Vector,
     amend,
     candidates_to_compare,
     pairs,
@@ -29,7 +29,6 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
     Floats,
     Ints,
-    Signals,
     corrected,
     features,
     first_features,
@@ -66,7 +65,6 @@ from scrubjay.text.terms import mentions, remove_names
 # Returns a query's vector and tokens, or None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
 EXAMINED = 40  # candidates that are examined: late interaction, words, the kind of answer
-_COMPARED_INLINE = 200_000  # most bytes of token codes that are compared in the event loop
 
 
 @dataclass(frozen=True)
@@ -85,41 +83,34 @@ class Gathered:
 
 
 @dataclass(frozen=True)
-class Grounds:
-    """What relevance is computed from.
+class Ranking:
+    """Candidates with their relevance, and what it was computed from.
 
     `positions` are those of the candidates, best first. Arrays are in this order only if a comment says so.
     """
 
+    candidates: Candidates
+    query: EncodedQuery | None
     positions: Ints
-    signals: Signals
     parts: dict[str, Floats]  # the parts of the ranking sum
     total: Floats  # the ranking sum
     verdict: dict[str, float]  # see `relevance.verdict_evidence` and `read_first`
     chance: float
+    relevance: Floats  # by rank, in [0, 1]; in the order of `positions`
     right: Floats  # chance of each of the first `EXAMINED` to be right; in the order of `positions`
     similarity: Floats  # how well each answers by itself; in the order of `positions`
     fall: Floats  # see `falls`; in the order of `positions`
 
-
-@dataclass(frozen=True)
-class Ranking:
-    """Candidates, and their relevance in [0, 1] in the order of `grounds.positions`, best first."""
-
-    candidates: Candidates
-    relevance: Floats
-    grounds: Grounds
+    @property
+    def has_quotation(self) -> bool:
+        """Return True if the question quotes a candidate."""
+        return bool(self.candidates.signals.quoted.any())
 
     def confidence(self, *, weak: float = WEAK) -> Confidence:
         """Return how reliable the hits are; they are worth showing if their chance is at least `weak`."""
-        if not len(self.grounds.positions):
+        if not len(self.positions):
             return "none"
-        return confidence(self.grounds.chance, quoted=bool(self.grounds.signals.quoted.any()), weak=weak)
-
-    @property
-    def rows(self) -> list[Candidate]:
-        """The candidates, best first."""
-        return [self.candidates.at(at) for at in self.grounds.positions.tolist()]
+        return confidence(self.chance, quoted=self.has_quotation, weak=weak)
 
 
 async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: bool = False) -> Ranking:
@@ -171,7 +162,7 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     named = mentions(question.text, speakers)
     candidates = lay_out(
         pools,
-        {key: question.visible_turns(session) for key, session in sessions.items()},
+        map(question.visible_turns, sessions.values()),
         query=question.text,
         periods=periods(question.text, question.now),
         speaker=named[0] if len(named) == 1 else None,
@@ -179,8 +170,7 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     )
     query = await embedding
     if query is None:  # words replace the meaning of all candidates
-        signals = replace(candidates.signals, unembedded=np.ones(len(candidates.ids), dtype=bool))
-        candidates = replace(candidates, signals=signals)
+        candidates = candidates.with_signals(unembedded=np.ones(len(candidates.ids), dtype=bool))
     else:
         parsed = replace(parsed, prior=query.prior)
     return Gathered(parsed, pools, candidates, query)
@@ -195,75 +185,57 @@ def examine(
     shape (candidates, tokens), holds how well the first candidates and their neighbours match each token of
     the question; it is None if tokens are unknown. Passages without token codes stay unknown.
     """
-    candidates = gathered.candidates
+    parsed, candidates = gathered.parsed, gathered.candidates
     signals = candidates.signals
-    late, tokens, uneven = np.zeros(len(signals)), *np.full((2, len(signals)), np.nan)
+    late, answer = np.zeros((2, len(signals)))
+    tokens, uneven, covered = np.full((3, len(signals)), np.nan)
     if matched is not None and len(first):
         late = late_interaction(matched, first, signals.session, signals.place)
         tokens[first], uneven[first] = matched[first].mean(axis=1), matched[first].std(axis=1)
-    signals = replace(signals, late=late, tokens=tokens, uneven=uneven)
-    positions = first if read_closely is None else read_closely
-    return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), positions)
-
-
-def _with_words(gathered: Gathered, positions: Ints) -> Candidates:
-    """Fill in how well candidates cover the question, and if they have the wanted kind of answer."""
-    parsed, candidates = gathered.parsed, gathered.candidates
-    signals = candidates.signals
-    texts = [evident_text(gathered, at) for at in positions.tolist()]
-    covered, answer = np.full(len(signals), np.nan), np.zeros(len(signals))
-    covered[positions] = np.maximum(shares(parsed.weights, texts), NAMED_COVERS * signals.named[positions])
+    read = first if read_closely is None else read_closely
+    texts = [evident_text(gathered, at) for at in read.tolist()]
+    covered[read] = np.maximum(shares(parsed.weights, texts), NAMED_COVERS * signals.named[read])
     if (kind := parsed.answer) is not None:
-        answer[positions] = [1.0 if holds(kind, text) else -1.0 for text in texts]
+        answer[read] = [1.0 if holds(kind, text) else -1.0 for text in texts]
     # A record too new for tokens is scored by its words, so that it does not lose to older twins.
-    is_unmatched = signals.unembedded & (signals.late > 0)
-    late = np.where(is_unmatched, np.fmax(signals.late, covered), signals.late)
-    return replace(candidates, signals=replace(signals, late=late, coverage=covered, answer=answer))
+    late = np.where(signals.unembedded & (late > 0), np.fmax(late, covered), late)
+    return candidates.with_signals(late=late, tokens=tokens, uneven=uneven, coverage=covered, answer=answer)
 
 
 async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
     """Fill in the missing cosines: those of records found by words but not among the nearest in meaning."""
-    candidates, query, row_ids = gathered.candidates, gathered.query, gathered.pools.row_ids
-    signals = candidates.signals
-    missing = np.flatnonzero(np.isnan(signals.cosine)).tolist()
-    ids = {at: passage.id for at in missing if (passage := candidates.passages[at]) is not None}
-    if query is None or not ids:
+    candidates, query = gathered.candidates, gathered.query
+    cosine = candidates.signals.cosine.copy()
+    missing = np.flatnonzero(np.isnan(cosine)).tolist()
+    if query is None or not missing:
         return gathered
-    vectors = await store.passages.vectors_of(
-        {row_ids[passage_id]: passage_id for passage_id in ids.values() if passage_id in row_ids}
+    vectors = await vectors_of(store, gathered, missing)
+    for at in missing:
+        if candidates.ids[at] in vectors:
+            cosine[at] = float(vectors[candidates.ids[at]] @ query.vector)
+    return replace(gathered, candidates=candidates.with_signals(cosine=cosine))
+
+
+async def vectors_of(store: Store, gathered: Gathered, positions: Iterable[int]) -> dict[str, Vector]:
+    """Read the vectors of the best passages of these candidates, by record id."""
+    row_ids = gathered.pools.row_ids
+    passages = [passage for at in positions if (passage := gathered.candidates.passages[at]) is not None]
+    by_passage = await store.passages.vectors_of(
+        {row_ids[passage.id]: passage.id for passage in passages if passage.id in row_ids}
     )
-    cosine = signals.cosine.copy()
-    for at, passage_id in ids.items():
-        if passage_id in vectors:
-            cosine[at] = float(vectors[passage_id] @ query.vector)
-    return replace(gathered, candidates=replace(candidates, signals=replace(signals, cosine=cosine)))
+    return {row.record_id: by_passage[row.id] for row in passages if row.id in by_passage}
 
 
 async def with_amended(store: Store, gathered: Gathered, candidates: Candidates, total: Floats) -> Candidates:
     """Move later records before the first candidates that they amend."""
-    ranked = order(total)
-    passages = [
-        passage
-        for at in candidates_to_compare(candidates, ranked)
-        if (passage := candidates.passages[at]) is not None
-    ]
+    ranked, parsed = order(total), gathered.parsed
+    compared = candidates_to_compare(candidates, ranked)
     # A question about a time wants the values of that time.
-    if len(passages) < 2 or candidates.signals.date.any():
+    if len(compared) < 2 or candidates.signals.date.any():
         return candidates
-    row_ids = gathered.pools.row_ids
-    vectors = await store.passages.vectors_of(
-        {row_ids[passage.id]: passage.id for passage in passages if passage.id in row_ids}
-    )
-    by_record = {passage.record_id: vectors[passage.id] for passage in passages if passage.id in vectors}
-    turns = await store.get(Turn, [passage.record_id for passage in passages if passage.src == "turn"])
-    whole_turns = {turn.id: "\n".join(text for _, text in speeches(turn)) for turn in turns.values()}
-
-    def text(at: int) -> str:
-        passage = candidates.passages[at]
-        return whole_turns.get(candidates.ids[at]) or ("" if passage is None else passage.text)
-
-    parsed = gathered.parsed
-    likely = pairs(candidates, total, ranked, by_record, text, parsed.numbers, parsed.weights.keys())
+    vectors = await vectors_of(store, gathered, compared)
+    text = (await whole_texts(store, candidates, compared)).__getitem__
+    likely = pairs(candidates, total, ranked, vectors, text, parsed.numbers, parsed.weights.keys())
     if parsed.language == "en":
         likely = await with_readings(parsed, text, likely)
     return amend(candidates, total, likely)
@@ -294,12 +266,8 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
     """
     rows = {candidates.ids[at]: at for at in positions.tolist()}
     passages = await store.passages.token_codes(rows)
-    codes = [code for _, code in passages]
-    # In a thread if it takes milliseconds in which the loop can serve other clients.
-    if sum(map(len, codes)) > _COMPARED_INLINE:
-        values = await asyncio.to_thread(matches, tokens, codes)
-    else:
-        values = matches(tokens, codes)
+    # In a thread, because it takes milliseconds in which the loop can serve other clients.
+    values = await asyncio.to_thread(matches, tokens, [code for _, code in passages])
     best = np.full((len(candidates.ids), len(tokens)), np.nan)
     best_sum = np.full(len(candidates.ids), -np.inf)
     for (record_id, _), value, total in zip(passages, values, values.sum(axis=1).tolist(), strict=True):
@@ -320,13 +288,20 @@ async def _rank(gathered: Gathered, columns: dict[str, Floats], *, may_read: boo
     verdict = verdict_evidence(gathered.parsed, signals, total, first, texts)
     if may_read:
         verdict |= await read_first(gathered, first, verdict)
-    answer_chance = chance(verdict)
-    fall = falls(distance[positions])
-    values = relevance(fall, answer_chance, quoted=signals.quoted[positions])
-    right = chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]]
-    similar = similarities(gathered.parsed, signals)[positions]
-    grounds = Grounds(positions, signals, columns, total, verdict, answer_chance, right, similar, fall)
-    return Ranking(candidates, values, grounds)
+    fall, likely = falls(distance[positions]), chance(verdict)
+    return Ranking(
+        candidates,
+        gathered.query,
+        positions,
+        columns,
+        total,
+        verdict,
+        likely,
+        relevance=relevance(fall, likely, quoted=signals.quoted[positions]),
+        right=chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]],
+        similarity=similarities(gathered.parsed, signals)[positions],
+        fall=fall,
+    )
 
 
 async def read_first(gathered: Gathered, first: Ints, verdict: Mapping[str, float]) -> dict[str, float]:
