@@ -42,10 +42,7 @@ FRAME = 60  # tokens of the fence and of the lines around it
 COLUMNS = [name for name in Document.model_fields if name not in ("content", "content_hash")]
 
 Place = tuple[str, int]  # the id of a chunk's document, and the position of the chunk in it
-
-
-# Returns the characters of a document and its chunks as they are shown.
-Measure = Callable[[DocumentHit], int]
+Measure = Callable[[DocumentHit], int]  # returns the characters of a document and its chunks as shown
 
 
 def text_length(hit: DocumentHit) -> int:
@@ -179,34 +176,25 @@ async def _documents(store: Store, ids: Collection[str], columns: Sequence[str])
 
 
 async def _check_path(store: Store, path: str, scopes: tuple[str, ...] | None) -> None:
-    """Check that there is a document at this path or in this folder.
-
-    Raises:
-        NotFound: these scopes have no such document.
-    """
+    """Raise NotFound unless there is a document at this path or in this folder."""
     at_path = conditions.either(*(conditions.within(column, path) for column in ("path", "filepath")))
-    if await _first_id(store, at_path, scopes) is None:
-        problem = f"No document here is at or below {path[:200]!r}."
-        raise NotFound(f"{problem} Leave path out, or index that folder first.")
+    problem = f"No document here is at or below {path[:200]!r}."
+    await _first_id(store, at_path, scopes, f"{problem} Leave path out, or index that folder first.")
 
 
 async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) -> str:
-    """Return the id of the document with this id or custom_id.
-
-    Raises:
-        NotFound: these scopes have no such document.
-    """
+    """Return the id of the document with this id or custom_id; raise NotFound if it does not exist."""
     named = conditions.either(conditions.equal("id", name), conditions.equal("custom_id", name))
-    if (document_id := await _first_id(store, named, scopes)) is not None:
-        return document_id
     problem = f"There is no document with the id or custom_id {name[:80]!r}."
-    raise NotFound(f"{problem} Use the document_id of a search result.")
+    return await _first_id(store, named, scopes, f"{problem} Use the document_id of a search result.")
 
 
-async def _first_id(store: Store, condition: Where, scopes: tuple[str, ...] | None) -> str | None:
+async def _first_id(store: Store, condition: Where, scopes: tuple[str, ...] | None, problem: str) -> str:
     where = conditions.both(condition, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
-    return rows[0].id if rows else None
+    if not rows:
+        raise NotFound(problem)
+    return rows[0].id
 
 
 def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dict[str, list[RankedChunk]]:
@@ -247,14 +235,10 @@ def _places(chunk: RankedChunk, request: SearchDocuments) -> list[Place]:
 async def _read_chunks(store: Store, places: Sequence[Place]) -> dict[Place, Passage]:
     if not places:
         return {}
-    by_document: dict[str, set[int]] = {}
-    for document_id, position in places:
-        by_document.setdefault(document_id, set()).add(position)
-    in_document = (
-        conditions.matching(record_id=row, part=sorted(parts)) for row, parts in by_document.items()
-    )
+    record_ids, positions = (sorted(set(column)) for column in zip(*places, strict=True))
+    where = conditions.matching(record_id=record_ids, part=positions)
     columns = ["record_id", "part", "text", "line_start", "line_end"]
-    rows = await store.passages.select(conditions.either(*in_document), columns=columns)
+    rows = await store.passages.select(where, columns=columns)
     return {(row.record_id, row.part): row for row in rows}
 
 

@@ -1,7 +1,7 @@
 """Lineage: the ancestors and descendants of a fact, and the documents it cites."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn, fields_of
@@ -16,7 +16,7 @@ DEEPEST = 20  # links followed in each direction
 SHOWN = 300  # characters of a linked record
 ENTRY = 30  # tokens of the id, relation and time of an entry
 
-Links = list[tuple[Relation | None, AnyRecord]]  # the records linked to one record, and how
+Links = Mapping[str, Sequence[tuple[Relation | None, AnyRecord]]]  # by record id: linked records, and how
 
 
 async def contexts(store: Store, question: Question, facts: Sequence[Memory]) -> dict[str, Context]:
@@ -24,24 +24,11 @@ async def contexts(store: Store, question: Question, facts: Sequence[Memory]) ->
 
     Replaced versions are included.
     """
-    records: dict[str, AnyRecord] = {row.id: row for row in facts}
-    below: dict[str, list[Memory]] = {}  # the children of each record
-    await _add_ancestors(store, records, facts)
-    await _add_descendants(store, records, below, facts)
-    visible = {record_id for record_id, record in records.items() if _is_visible(question, record)}
-
-    def parents_of(row: AnyRecord) -> Links:
-        if not isinstance(row, Memory):
-            return []
-        return [(row.relation, records[each]) for each in row.parent_ids if each in records]
-
-    def children_of(row: AnyRecord) -> Links:
-        return [(child.relation, child) for child in below.get(row.id, ())]
-
+    above, below = await _parents(store, facts), await _children(store, facts)
     by_fact = {}
     for fact in facts:
-        ancestors = _linked_to(fact, parents_of, -1, visible)
-        descendants = _linked_to(fact, children_of, 1, visible)
+        ancestors = _linked_to(question, fact.id, above, -1)
+        descendants = _linked_to(question, fact.id, below, 1)
         direct = [
             link
             for link in (*ancestors, *descendants)
@@ -78,51 +65,55 @@ def fit(context: Context, room: int) -> tuple[Context, int]:
     return Context(**lists), spent
 
 
-async def _add_ancestors(store: Store, records: dict[str, AnyRecord], facts: Sequence[Memory]) -> None:
-    wanted = {parent_id for fact in facts for parent_id in fact.parent_ids}
+async def _parents(store: Store, facts: Sequence[Memory]) -> Links:
+    """Return the links to the parents of these facts, to the parents of those, and so on."""
+    links: dict[str, list[tuple[Relation | None, AnyRecord]]] = {}
+    level = facts
     for _ in range(DEEPEST):
-        missing = wanted - records.keys()
-        if not missing:
-            return
-        parents: dict[str, AnyRecord] = {**await store.get(Memory, missing)}
-        if missing - parents.keys():  # parents of facts derived from turns or documents
+        ids = {parent_id for fact in level for parent_id in fact.parent_ids}
+        facts_above = await store.get(Memory, ids)
+        parents: dict[str, AnyRecord] = {**facts_above}
+        if missing := ids - parents.keys():  # parents of facts derived from turns or documents
             parents |= await store.get(Turn, missing)
             parents |= await store.get(Document, missing)
-        records |= parents
-        wanted = {
-            parent_id for row in parents.values() if isinstance(row, Memory) for parent_id in row.parent_ids
-        }
+        for fact in level:
+            links[fact.id] = [(fact.relation, parents[each]) for each in fact.parent_ids if each in parents]
+        level = [fact for fact in facts_above.values() if fact.id not in links]
+        if not level:
+            break
+    return links
 
 
-async def _add_descendants(
-    store: Store, records: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]
-) -> None:
-    level: Collection[str] = {fact.id for fact in facts}
+async def _children(store: Store, facts: Sequence[Memory]) -> Links:
+    """Return the links to the children of these facts, to the children of those, and so on."""
+    links: dict[str, list[tuple[Relation | None, AnyRecord]]] = {}
+    level = {fact.id for fact in facts}
     for _ in range(DEEPEST):
         rows = await children(store, level)
         for row in rows:
-            records[row.id] = row
-            for parent_id in set(row.parent_ids).intersection(level):
-                below.setdefault(parent_id, []).append(row)
-        level = {row.id for row in rows} - below.keys()
+            for parent_id in level.intersection(row.parent_ids):
+                links.setdefault(parent_id, []).append((row.relation, row))
+        level = {row.id for row in rows} - links.keys()
         if not level:
-            return
+            break
+    return links
 
 
-def _linked_to(
-    fact: Memory, links_of: Callable[[AnyRecord], Links], step: int, visible: Collection[str]
-) -> list[Linked]:
+def _linked_to(question: Question, fact_id: str, links: Links, step: int) -> list[Linked]:
     """Follow links from a fact, and return the visible records that they lead to, nearest first.
 
-    `links_of` gives the links of one record; `step` is -1 for ancestors and 1 for descendants.
+    `step` is -1 for ancestors and 1 for descendants.
     """
-    linked: dict[str, Linked] = {}
-    level: list[AnyRecord] = [fact]
+    linked: dict[str, Linked | None] = {}
+    level = [fact_id]
     for depth in range(1, DEEPEST + 1):
-        links = [link for row in level for link in links_of(row) if link[1].id not in linked]
-        linked.update((row.id, _linked(row, relation, step * depth)) for relation, row in links if relation)
-        level = [row for _, row in links]
-    return [link for record_id, link in linked.items() if record_id in visible]
+        found = [link for each in level for link in links.get(each, ()) if link[1].id not in linked]
+        for relation, row in found:
+            if relation:
+                is_visible = _is_visible(question, row)
+                linked[row.id] = _linked(row, relation, step * depth) if is_visible else None
+        level = [row.id for _, row in found]
+    return [link for link in linked.values() if link is not None]
 
 
 def _is_visible(question: Question, record: AnyRecord) -> bool:

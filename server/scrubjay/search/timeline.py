@@ -4,6 +4,7 @@
 week?" names both; it is first searched within that period.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -167,20 +168,20 @@ async def _summaries(
     whole = [as_hit(records[entry.record_id]) for entry in shown if entry.record_id in records]
     frames = sum(measure(hit.model_copy(update={"memory": ""})) for hit in whole)
     room_each = (room - frames) // (len(whole) or 1)
-    shorter = (
-        {"memory": brief(hit.memory or "", room_each), "score": 1.0, "truncated": True} for hit in whole
-    )
-    hits = [hit.model_copy(update=changes) for hit, changes in zip(whole, shorter, strict=True)]
-    return MemoryHits(
-        confidence="strong",
-        results=hits,
-        total=len(hits),
-        timing=0.0,
-        tokens=Tokens(spent=-(-sum(map(measure, hits)) // 4), budget=SUMMARIES_ROOM),
-        left_out=len(summaries) - len(hits) or None,
-        records=dict(records),
-        period=span.period,
-    )
+    hits = [
+        hit.model_copy(update={"memory": brief(hit.memory or "", room_each), "score": 1.0, "truncated": True})
+        for hit in whole
+    ]
+    spent = math.ceil(sum(map(measure, hits)) / 4)
+    changes = {
+        "confidence": "strong",
+        "results": hits,
+        "total": len(hits),
+        "tokens": Tokens(spent=spent, budget=SUMMARIES_ROOM),
+        "left_out": len(summaries) - len(hits) or None,
+        "records": dict(records),
+    }
+    return no_hits(span.period).model_copy(update=changes)
 
 
 async def retrieve_in_time(
@@ -229,13 +230,13 @@ async def _past_sessions(
     finished = [session for session in sessions if session[-1].dated_at <= last_quiet] or sessions
     end = len(finished) - past.back + 1
     chosen = finished[max(0, end - past.count) : max(0, end)]
-    name = "the last session" if past.back == 1 else f"the session {past.back} sessions ago"
-    if past.count > 1:
-        name = f"the last {past.count} sessions"
+    name = f"the last {past.count} sessions"
+    if past.count == 1:
+        name = "the last session" if past.back == 1 else f"the session {past.back} sessions ago"
     if not chosen:
         return Span(_within(question, question.now, question.now), name, words)
-    first = moment(min(session[0].dated_at for session in chosen)).astimezone(question.now.tzinfo)
-    last = moment(max(session[-1].dated_at for session in chosen)).astimezone(question.now.tzinfo)
+    dates = [entry.dated_at for session in chosen for entry in session]
+    first, last = (moment(date).astimezone(question.now.tzinfo) for date in (min(dates), max(dates)))
     inside = _within(question, first, last + timedelta(microseconds=1))
     if len(chosen) == 1:
         # Facts derived from a session are younger than its turns.
@@ -250,19 +251,19 @@ async def _around_event(
     (mentions,) = await search(store, narrowed, by_words(store, event.words, NAMING))
     covered = coverage(event.words, [passage.text for passage, _ in mentions])
     last_quiet = micros(question.now - QUIET)
-    by_session: dict[Key, list[tuple[PassageRow, float]]] = {}
+    dates: dict[Key, list[int]] = {}
+    scores: dict[Key, float] = {}
     for (passage, score), share in zip(mentions, covered.tolist(), strict=True):
         if share > WHOLE and passage.dated_at <= last_quiet:
-            by_session.setdefault(_session_or_day(passage), []).append((passage, score))
-    if not by_session:
+            key = _session_or_day(passage)
+            dates.setdefault(key, []).append(passage.dated_at)
+            scores[key] = scores.get(key, 0.0) + score
+    if not dates:
         return None
-    greatest = max(sum(score for _, score in entries) for entries in by_session.values())
-    frequent = (
-        entries for entries in by_session.values() if 2 * sum(score for _, score in entries) >= greatest
-    )
+    greatest = max(scores.values())
     # Lists compare by their first date, so this is the newest session.
-    dates = max([passage.dated_at for passage, _ in entries] for entries in frequent)
-    date = moment(min(dates)).astimezone(question.now.tzinfo)
+    newest = max(dates[key] for key, score in scores.items() if 2 * score >= greatest)
+    date = moment(min(newest)).astimezone(question.now.tzinfo)
     if event.after:
         return Span(_within(question, date, question.now), name_in_days(date, question.now), words)
     return Span(_within(question, EPOCH, date), name_in_days(EPOCH, date), words, backwards=True)
@@ -309,19 +310,13 @@ def _spread(count: int) -> Iterator[int]:
     >>> list(_spread(5))
     [0, 4, 2, 1, 3]
     """
-    if count > 0:
-        yield 0
-    if count > 1:
-        yield count - 1
+    yield from dict.fromkeys((0, count - 1)) if count else ()
     gaps = [(0, count - 1)]
-    while gaps:
-        halves = []
-        for low, high in gaps:
-            if high - low > 1:
-                middle = (low + high) // 2
-                yield middle
-                halves += [(low, middle), (middle, high)]
-        gaps = halves
+    for low, high in gaps:  # which grows
+        if high - low > 1:
+            middle = (low + high) // 2
+            yield middle
+            gaps += [(low, middle), (middle, high)]
 
 
 async def _afforded(
