@@ -6,33 +6,19 @@ import pytest
 
 from scrubjay.code.definitions import definitions, digest, lines_of
 
+PYTHON = "def f(n):\n    if n:\n        g()\n    h()\n"
+OVERLOADED = "function f(n: string): void;\nfunction f(n: any) { g(n); }\n"
 SAME = [
-    (
-        "a.py",
-        "def f(n):\n    if n:\n        g()\n    h()\n",
-        "def f( n ):\n  # why\n  if n:\n    g()  # what\n\n  h()\n",
-    ),
+    ("a.py", PYTHON, "def f( n ):\n  # why\n  if n:\n    g()  # what\n\n  h()\n"),
     ("a.js", "function f(n) { return n; }", "/** Says. */\nfunction f(n) {\n  // it\n  return n;\n}\n"),
-    (
-        "a.go",
-        "package a\nfunc f() int { return 1 }",
-        "package a\n\n// f is one.\nfunc f() int {\n\treturn 1\n}\n",
-    ),
+    ("a.go", "package a\nfunc f() int { return 1 }", "package a\n// One.\nfunc f() int {\n\treturn 1\n}\n"),
     ("a.rs", "fn f() -> u8 { 1 }", "fn f() -> u8 {\n    /* one */ 1\n}\n"),
 ]
 OTHER = [
-    (
-        "a.py",
-        "def f(n):\n    if n:\n        g()\n    h()\n",
-        "def f(n):\n    if n:\n        g()\n        h()\n",
-    ),
+    ("a.py", PYTHON, PYTHON.replace("    h()", "        h()")),
     ("a.py", 'def f():\n    return "a b"\n', 'def f():\n    return "a  b"\n'),
     ("a.js", "function f(n) { return n; }", "function f(n) { return -n; }"),
-    (
-        "a.ts",
-        "function f(n: string): void;\nfunction f(n: any) { g(n); }\n",
-        "function f(n: number): void;\nfunction f(n: any) { g(n); }\n",
-    ),
+    ("a.ts", OVERLOADED, OVERLOADED.replace("string", "number")),
 ]
 NAMES = {
     "a.py": (
@@ -70,23 +56,18 @@ def test_comments_and_white_space_do_not_count(path: str, one: str, other: str) 
 
 @pytest.mark.parametrize(("path", "one", "other"), OTHER)
 def test_whatever_else_is_written_counts(path: str, one: str, other: str) -> None:
-    names = ("f",)
-    assert definitions(path, one.encode())[names] != definitions(path, other.encode())[names]
+    assert definitions(path, one.encode())[("f",)] != definitions(path, other.encode())[("f",)]
 
 
-@pytest.mark.parametrize("path", NAMES)
-def test_functions_types_and_constants_are_found_but_no_variables(path: str) -> None:
-    text, names = NAMES[path]
-    assert {".".join(each) for each in definitions(path, text.encode())} == names
-
-
-@pytest.mark.parametrize("path", NAMES)
-def test_definitions_that_are_looked_for_by_name_have_the_hashes_they_have_among_all(path: str) -> None:
-    content = NAMES[path][0].encode()
-    every = definitions(path, content)
-    for name in {names[-1] for names in every} | {"missing"}:
-        wanted = {names: value for names, value in every.items() if names[-1] == name}
-        assert definitions(path, content, {name}) == wanted
+@pytest.mark.parametrize(("path", "text", "names"), [(path, *each) for path, each in NAMES.items()])
+def test_functions_types_and_constants_are_found_but_no_variables(
+    path: str, text: str, names: set[str]
+) -> None:
+    every = definitions(path, text.encode())
+    assert {".".join(each) for each in every} == names
+    for name in {parts[-1] for parts in every} | {"missing"}:
+        wanted = {parts: value for parts, value in every.items() if parts[-1] == name}
+        assert definitions(path, text.encode(), {name}) == wanted
 
 
 def test_broken_source_and_unknown_languages_are_no_error() -> None:

@@ -13,7 +13,7 @@ import pytest
 from git_made import Repository
 
 from scrubjay.code.anchors import Anchor, RecordText, anchors
-from scrubjay.code.git import LATEST, Tree, history, read_commits
+from scrubjay.code.git import LATEST, Commit, Tree, history, read_commits
 from scrubjay.code.marks import Marker, text_of
 from scrubjay.home.repositories import head_of, work_tree
 from scrubjay.models.results import Mark
@@ -38,20 +38,30 @@ def noted(repo: Repository, text: str, *files: str) -> Anchor:
     return anchors(Tree(work), *head, [RecordText(text, files)])[0]
 
 
-def mark(repo: Repository, anchor: Anchor, shown: str = "") -> Mark | None:
-    return mark_in(repo.folder, anchor, shown)
-
-
-def mark_in(folder: Path, anchor: Anchor, shown: str = "") -> Mark | None:
-    work = work_tree(str(folder), "/")
+def mark(repo: Repository | Path, anchor: Anchor, shown: str = "") -> Mark | None:
+    work = work_tree(str(repo.folder if isinstance(repo, Repository) else repo), "/")
     assert work is not None
     head = head_of(work)
     return None if head is None else Marker().mark(work, head, anchor, shown)
 
 
-def shown(repo: Repository, anchor: Anchor) -> str | None:
+def shown(repo: Repository | Path, anchor: Anchor) -> str | None:
     found = mark(repo, anchor)
     return found and found.text
+
+
+def marked(repo: Repository | Path, anchor: Anchor, kind: str, **fields: object) -> Mark:
+    """The mark of an anchor, which has this kind and these fields."""
+    found = mark(repo, anchor)
+    assert found is not None and found.kind == kind
+    assert {name: getattr(found, name) for name in fields} == fields
+    return found
+
+
+def read(repo: Repository | Path) -> list[Commit]:
+    work = work_tree(str(repo.folder if isinstance(repo, Repository) else repo), "/")
+    assert work is not None
+    return read_commits(work, [each.id for each in history(work, 9) or ()]) or []
 
 
 def test_what_a_text_names_is_noted_with_its_commit_and_branch(repo: Repository) -> None:
@@ -72,21 +82,10 @@ def test_a_definition_that_only_got_comments_or_neighbours_is_not_marked(repo: R
 def test_a_changed_definition_is_marked_with_the_commits_since(repo: Repository) -> None:
     anchor = noted(repo, "`retry` in src/a.py doubles.")
     repo.write({"src/a.py": A.replace("* 2", "* 3")})
-    found = mark(repo, anchor)
-    assert found is not None and (found.kind, found.symbol, found.commits) == ("changed", "retry", 0)
+    marked(repo, anchor, "changed", symbol="retry", commits=0)
     for at in (3, 4):
         repo.commit({"src/a.py": A.replace("* 2", f"* {at}")})
-    found = mark(repo, anchor)
-    assert (
-        found is not None and found.commits == 2 and found.text.startswith("changed since (2 commits, last ")
-    )
-
-
-def test_a_file_that_is_named_without_a_definition_is_compared_whole(repo: Repository) -> None:
-    anchor = noted(repo, "It stands in docs/notes.md.")
-    repo.commit({"docs/notes.md": "Two lines.\n\n"})
-    found = mark(repo, anchor)
-    assert found is not None and (found.kind, found.path) == ("changed", "docs/notes.md")
+    assert marked(repo, anchor, "changed", commits=2).text.startswith("changed since (2 commits, last ")
 
 
 def test_renamed_and_removed_files_are_told_apart(repo: Repository) -> None:
@@ -134,8 +133,7 @@ def test_a_branch_that_was_merged_by_squash_is_not_named(repo: Repository) -> No
     repo.commit({"README": "It has a feature.\n"})
     assert mark(repo, anchor) is None
     repo.write({"src/f.py": "def feature():\n    return 2\n"})  # not committed
-    found = mark(repo, anchor)
-    assert found is not None and found.kind == "changed"
+    marked(repo, anchor, "changed")
 
 
 def test_the_part_of_a_text_that_is_shown_decides(repo: Repository) -> None:
@@ -157,8 +155,7 @@ def test_a_linked_working_tree_is_judged_by_its_own_files(repo: Repository, tmp_
     anchor = noted(repo, "`retry` doubles.")
     repo.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "linked"))
     (tmp_path / "linked/src/a.py").write_text("def retry(n):\n    return 0\n")
-    found = mark_in(tmp_path / "linked/src", anchor)
-    assert found is not None and found.kind == "changed"
+    marked(tmp_path / "linked/src", anchor, "changed")
     assert mark(repo, anchor) is None
 
 
@@ -175,8 +172,7 @@ def test_a_shallow_clone_counts_no_commits_that_it_does_not_have(repo: Repositor
     anchor = noted(repo, "`retry` doubles, see docs/notes.md.")
     repo.commit({"src/a.py": A.replace("* 2", "* 3")})
     repo.git("clone", "--quiet", "--depth=1", f"file://{repo.folder}", str(tmp_path / "shallow"))
-    found = mark_in(tmp_path / "shallow", anchor)
-    assert found is not None and found.text == "changed since"
+    assert shown(tmp_path / "shallow", anchor) == "changed since"
 
 
 def test_links_submodules_and_files_outside_are_not_noted(repo: Repository, tmp_path: Path) -> None:
@@ -239,9 +235,7 @@ def test_the_mark_of_moved_code_says_whether_it_changed_too(
         if is_committed:
             repo.git("add", "--all")
             repo.git("commit", "--quiet", "--allow-empty", "--message", "Change")
-        found = mark(repo, anchor)
-        assert found is not None and (found.kind, found.now) == (kind, "lib/cleanup.py")
-        assert ("changed" in found.text) == (kind == "changed")
+        assert ("changed" in marked(repo, anchor, kind, now="lib/cleanup.py").text) == (kind == "changed")
 
 
 def test_a_definition_that_moved_to_another_file_with_another_value_is_marked_as_changed(
@@ -249,16 +243,14 @@ def test_a_definition_that_moved_to_another_file_with_another_value_is_marked_as
 ) -> None:
     anchor = noted(repo, "`LIMIT` is 3.")
     repo.commit({"src/a.py": A.replace("LIMIT = 3\n", ""), "src/b.py": f"LIMIT = 4\n{B}"})
-    found = mark(repo, anchor)
-    assert found is not None and (found.kind, found.now) == ("changed", "src/b.py")
+    marked(repo, anchor, "changed", now="src/b.py")
 
 
 def test_of_two_named_definitions_a_changed_one_counts_more_than_a_moved_one(repo: Repository) -> None:
     anchor = noted(repo, "`Queue` waits, `LIMIT` is 3.")
     repo.git("mv", "src/b.py", "src/queue.py")
     repo.commit({"src/a.py": A.replace("LIMIT = 3", "LIMIT = 4")})
-    found = mark(repo, anchor)
-    assert found is not None and (found.kind, found.symbol) == ("changed", "LIMIT")
+    marked(repo, anchor, "changed", symbol="LIMIT")
 
 
 def test_a_folder_that_became_a_link_or_a_submodule_with_the_same_files_is_not_marked(
@@ -307,11 +299,8 @@ def test_a_repository_of_a_hundred_thousand_files_is_judged_in_time(repo: Reposi
     begun = time.perf_counter()
     assert shown(repo, anchor) == "gone"
     assert time.perf_counter() - begun < 8.0
-    work = work_tree(str(repo.folder), "/")
-    assert work is not None
-    newest = history(work, 1) or []
-    (commit,) = read_commits(work, [newest[0].id]) or ()
-    assert len(text_of_commit(commit)) < 2_000 and len(commit.files) == 110_000
+    newest, _ = read(repo)
+    assert len(text_of_commit(newest)) < 2_000 and len(newest.files) == 110_000
 
 
 def test_commits_with_odd_names_messages_and_dates_are_read(repo: Repository) -> None:
@@ -325,15 +314,9 @@ def test_commits_with_odd_names_messages_and_dates_are_read(repo: Repository) ->
     names = ["-c", "user.name=J", "-c", "user.email=j"]
     command = ["git", "-C", str(repo.folder), *names, "commit", "-q", "--allow-empty", "-m", "Late"]
     subprocess.run(command, check=True, env=late)
-    work = work_tree(str(repo.folder), "/")
-    assert work is not None
-    commits = read_commits(work, [each.id for each in history(work, 9) or ()]) or []
-    assert sorted(text_of_commit(each).partition("\n")[0] for each in commits) == [
-        "Change",
-        "Late",
-        "No message.",
-        "Odd \x01 names",
-    ]
+    commits = read(repo)
+    subjects = sorted(text_of_commit(each).partition("\n")[0] for each in commits)
+    assert subjects == ["Change", "Late", "No message.", "Odd \x01 names"]
     odd = next(each for each in commits if each.subject.startswith("Odd"))
     assert odd.files == ("a\nb.txt", "caf\\xe9.txt") and max(each.at for each in commits) == LATEST
     empty = work_tree(str(Repository(repo.folder / "empty").folder), "/")
@@ -343,37 +326,22 @@ def test_commits_with_odd_names_messages_and_dates_are_read(repo: Repository) ->
 def test_where_a_shallow_clone_begins_a_commit_has_no_files(repo: Repository, tmp_path: Path) -> None:
     repo.commit({"src/a.py": "X = 1\n"}, "Shrink")
     repo.git("clone", "--quiet", "--depth=1", f"file://{repo.folder}", str(tmp_path / "shallow"))
-    work = work_tree(str(tmp_path / "shallow"), "/")
-    assert work is not None
-    (commit,) = read_commits(work, [each.id for each in history(work, 9) or ()]) or ()
+    (commit,) = read(tmp_path / "shallow")
     assert text_of_commit(commit) == "Shrink"
 
 
 def test_no_mark_takes_more_than_twelve_tokens() -> None:
     long = "a/very/long/path/of/folders/" * 9 + "file.py"
-    last = datetime(2026, 11, 20, tzinfo=UTC)
-    marks = [
-        text_of("moved", long),
-        text_of("changed", long),
-        text_of("branch", long),
-        text_of("gone"),
-        text_of("changed", None, 100, last),
-    ]
+    marks = [text_of(kind, long) for kind in ("moved", "changed", "branch")]
+    marks += [text_of("gone"), text_of("changed", None, 100, datetime(2026, 11, 20, tzinfo=UTC))]
     assert all(len(each) <= 48 for each in marks)
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        "color.ui=always",
-        "color.grep=always",
-        "grep.lineNumber=true",
-        "grep.column=true",
-        "submodule.recurse=true",
-    ],
-)
-def test_settings_of_git_that_change_its_output_hide_no_definition(repo: Repository, setting: str) -> None:
-    repo.git("config", *setting.split("="))
+def test_settings_of_git_that_change_its_output_hide_no_definition(repo: Repository) -> None:
+    for name in ("grep.lineNumber", "grep.column", "submodule.recurse"):
+        repo.git("config", name, "true")
+    for name in ("color.ui", "color.grep"):
+        repo.git("config", name, "always")
     anchor = noted(repo, "`retry` doubles, `LIMIT` is 3.")
     assert [name for name, _ in anchor.files[0].symbols] == ["retry", "LIMIT"]
     repo.commit({"src/a.py": "LIMIT = 3\n", "src/d.py": "def retry(n):\n    return n * 2\n"})
@@ -410,8 +378,7 @@ def test_a_file_is_noted_by_any_name_that_projects_use(repo: Repository, path: s
     anchor = noted(repo, f"The rule is in `{path}` now. Never change it.")
     assert [file.path for file in anchor.files] == [path]
     repo.commit({path: "Two lines.\n\n"})
-    found = mark(repo, anchor)
-    assert found is not None and (found.kind, found.path) == ("changed", path)
+    marked(repo, anchor, "changed", path=path)
 
 
 DEFINED = {
@@ -432,5 +399,4 @@ def test_a_definition_is_found_without_the_name_of_its_file(repo: Repository, pa
     anchor = noted(repo, f"We use `{name}` here.")
     assert [file.path for file in anchor.files] == [f"lib/{path}"]
     repo.commit({f"lib/{path}": content.replace(before, after)})
-    found = mark(repo, anchor)
-    assert found is not None and found.kind == "changed" and found.symbol is not None
+    assert marked(repo, anchor, "changed").symbol is not None

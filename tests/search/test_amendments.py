@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,13 +9,10 @@ from said import SCOPE, embedded, search, texts, turn
 
 from scrubjay.cli.lookup import lines_of
 from scrubjay.encoders.change_reader import log_odds
-from scrubjay.engine.core import Core, open_core
-from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
+from scrubjay.engine.core import Core
 from scrubjay.mcp_server.render import Frame, memory_hits
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.results import MemoryHits
 from scrubjay.text.short_ids import short_id
 
 FRAME = Frame((SCOPE,), UTC)
@@ -56,44 +52,26 @@ async def both_noted(core: Core, old: str, new: str, now: datetime) -> tuple[str
 
 @pytest.mark.parametrize(("old", "new", "query"), AMENDED)
 async def test_a_later_restatement_of_a_fact_comes_first_and_the_older_one_names_it(
-    home: Home, clock: Callable[[], datetime], now: datetime, old: str, new: str, query: str
-):
-    core = await open_core(home, Settings(), clock)
-    older, newer = await both_noted(core, old, new, now)
-
-    def holds(hits: MemoryHits) -> None:
-        assert texts(hits)[:2] == [new, old]
-        assert [(hit.amended_by, hit.contradicts) for hit in hits.results[:2]] == [
-            (None, None),
-            (newer, None),
-        ]
-        assert f"fact {short_id('memory', older)} (older; see {short_id('memory', newer)}):" in memory_hits(
-            hits, FRAME
-        )
-        assert f"(older; see {short_id('memory', newer)})" in "\n".join(lines_of(hits.wire(), None))
-
-    holds(await search(core, query))
-    before = (now - timedelta(days=12)).isoformat()
-    for _ in range(8):  # the older one alone is recalled
-        assert texts(await search(core, query, until=before, top_k=1)) == [old]
-    await core.writer.settle()
-    holds(await search(core, query))
-    await core.close()
-    core = await open_core(home, Settings(), clock)
-    await embedded(core)
-    holds(await search(core, query))
-    await core.close()
-
-
-@pytest.mark.parametrize(("old", "new", "query"), AMENDED)
-async def test_it_does_not_matter_which_of_the_two_was_stored_first(
     shipped: Core, now: datetime, old: str, new: str, query: str
 ):
-    newer = await noted(shipped, new, now - timedelta(days=3))
-    await noted(shipped, old, now - timedelta(days=24))
+    older, newer = await both_noted(shipped, old, new, now)
+    before = (now - timedelta(days=12)).isoformat()
+    for _ in range(8):  # the older one alone is recalled
+        assert texts(await search(shipped, query, until=before, top_k=1)) == [old]
+    await shipped.writer.settle()
+    hits = await search(shipped, query)
+    assert [(hit.memory, hit.amended_by) for hit in hits.results[:2]] == [(new, None), (old, newer)]
+    note = f"(older; see {short_id('memory', newer)})"
+    assert f"fact {short_id('memory', older)} {note}:" in memory_hits(hits, FRAME)
+    assert note in "\n".join(lines_of(hits.wire(), None))
+
+
+async def test_an_amendment_may_be_stored_before_the_fact_that_it_amends(shipped: Core, now: datetime):
+    newer = await noted(shipped, OWNERS[1], now - timedelta(days=3))
+    await noted(shipped, OWNERS[0], now - timedelta(days=24))
     await embedded(shipped)
-    hits = (await search(shipped, query)).results
-    assert [(hit.memory, hit.amended_by) for hit in hits[:2]] == [(new, None), (old, newer)]
+    hits = (await search(shipped, "who owns the search service?")).results
+    assert [(hit.memory, hit.amended_by) for hit in hits[:2]] == [(OWNERS[1], None), (OWNERS[0], newer)]
 
 
 @pytest.mark.parametrize(("old", "new", "query"), CONTRADICTING)
@@ -192,22 +170,23 @@ async def test_a_change_comes_first_only_if_it_is_about_the_same_thing(
     assert (await search(shipped, query, top_k=2)).results[0].memory == (new if is_same else old)
 
 
-async def uploads(core: Core) -> None:
-    await turn(
-        core,
-        "a",
-        user="How long do we keep uploads?",
-        assistant="Uploads are kept for 48 hours, then a job deletes them.",
-        ts="2026-02-01T09:00:00Z",
-    )
-    await turn(
-        core,
-        "b",
-        user="Keep uploads for 72 hours from now on.",
-        assistant="Done: uploads are kept for 72 hours now, then the job deletes them.",
-        ts="2026-02-20T09:00:00Z",
-    )
+async def said(core: Core, *exchanges: tuple[int, str, str]) -> None:
+    """Record sessions a, b, ... of one turn each, on these days of February."""
+    for session, (day, user, assistant) in zip("abcd", exchanges, strict=False):
+        await turn(core, session, user=user, assistant=assistant, ts=f"2026-02-{day:02}T09:00:00Z")
     await embedded(core)
+
+
+async def uploads(core: Core) -> None:
+    await said(
+        core,
+        (1, "How long do we keep uploads?", "Uploads are kept for 48 hours, then a job deletes them."),
+        (
+            20,
+            "Keep uploads for 72 hours from now on.",
+            "Done: uploads are kept for 72 hours now, then the job deletes them.",
+        ),
+    )
 
 
 async def test_a_later_turn_comes_before_one_that_it_amends_and_that_one_names_it(shipped: Core):
@@ -221,24 +200,16 @@ async def test_a_later_turn_comes_before_one_that_it_amends_and_that_one_names_i
 
 
 async def test_a_turn_that_changes_another_in_other_words_comes_first(shipped: Core):
-    for session, day, user, assistant in (
+    await said(
+        shipped,
+        (1, "Where do crash reports go?", "Crash reports are sent to Sentry, in the project ios-release."),
         (
-            "a",
-            1,
-            "Where do crash reports go?",
-            "Crash reports are sent to Sentry, in the project ios-release.",
-        ),
-        (
-            "b",
             20,
             "Sentry was too expensive for us, what did you do?",
             "Crash reports land in our own GlitchTip instance; the Sentry account is closed.",
         ),
-        ("c", 21, "What is for lunch?", "The canteen has soup."),
-    ):
-        at = f"2026-02-{day:02}T09:00:00Z"
-        await turn(shipped, session, user=user, assistant=assistant, ts=at)
-    await embedded(shipped)
+        (21, "What is for lunch?", "The canteen has soup."),
+    )
     hits = await search(shipped, "where do the crash reports end up?")
     assert hits.results[0].session_id == "b"
 
@@ -252,23 +223,19 @@ async def test_a_later_turn_comes_before_a_fact_that_it_amends_and_the_fact_name
     shipped: Core, now: datetime
 ):
     await noted(shipped, EXPORTS, now - timedelta(days=24))
-    at = (now - timedelta(days=3)).isoformat()
-    await turn(shipped, "b", user="The disk is full again.", assistant=SHORTER, ts=at)
-    await embedded(shipped)
+    await said(shipped, (27, "The disk is full again.", SHORTER))
     hits = await search(shipped, ASKED)
     later, earlier = hits.results[:2]
-    assert (later.session_id, earlier.memory) == ("b", EXPORTS)
-    assert (later.amended_by, earlier.amended_by, earlier.amended_name) == (None, later.id, "b/0")
-    assert "(older; see b/0):" in memory_hits(hits, FRAME)
+    assert (later.session_id, earlier.memory) == ("a", EXPORTS)
+    assert (later.amended_by, earlier.amended_by, earlier.amended_name) == (None, later.id, "a/0")
+    assert "(older; see a/0):" in memory_hits(hits, FRAME)
 
 
 async def test_a_later_fact_comes_before_a_turn_that_it_amends_and_the_turn_names_it(
     shipped: Core, now: datetime
 ):
-    at = (now - timedelta(days=24)).isoformat()
-    await turn(shipped, "a", user="How long do exports stay?", assistant=EXPORTS, ts=at)
     newer = await noted(shipped, SHORTER, now - timedelta(days=3))
-    await embedded(shipped)
+    await said(shipped, (9, "How long do exports stay?", EXPORTS))
     later, earlier = (await search(shipped, ASKED)).results[:2]
     assert (later.id, earlier.session_id) == (newer, "a")
     assert (earlier.amended_by, earlier.amended_name) == (newer, short_id("memory", newer))
@@ -283,16 +250,13 @@ async def test_a_question_about_the_day_of_the_earlier_turn_gets_it_first(shippe
 async def test_no_model_reads_turns_about_the_same_thing_that_say_something_else(
     shipped: Core, now: datetime
 ):
-    said = (
+    answers = (
         "The rate limiter held its lock while the socket was open; that is what made checkout slow.",
         "I moved the rate limiter's counters to Redis, because each worker had its own.",
         "All 212 tests of the rate limiter pass, the slowest takes 3.1 s.",
         "The dashboard has a histogram of what the rate limiter refuses, by tenant.",
     )
-    for number, answer in enumerate(said):
-        at = now - timedelta(days=20 - number)
-        await turn(shipped, f"s{number}", user="And the limiter?", assistant=answer, ts=at.isoformat())
-    await embedded(shipped)
+    await said(shipped, *((day, "And the limiter?", answer) for day, answer in enumerate(answers, 10)))
     before = log_odds.cache_info().misses
     await search(shipped, "why did the rate limiter slow checkout down?")
     assert log_odds.cache_info().misses == before
@@ -304,13 +268,10 @@ async def test_facts_of_the_same_day_show_the_time(shipped: Core, now: datetime)
     await embedded(shipped)
     hits = await search(shipped, "was the deploy green?", top_k=2)
     text, lines = memory_hits(hits, FRAME), "\n".join(lines_of(hits.wire(), None))
-    for hit in hits.results:
+    for hit, hour in zip(sorted(hits.results, key=lambda hit: hit.date), ("08", "11"), strict=True):
         name = short_id("memory", hit.id)
-        assert f"{hit.date.astimezone(UTC):%Y-%m-%d %H:%M} fact {name}" in text
+        assert f"2026-03-05 {hour}:05 fact {name}" in text
         assert f"{hit.date.astimezone():%Y-%m-%d %H:%M}  {name}" in lines
-    assert {"2026-03-05 08:05", "2026-03-05 11:05"} == {
-        line[:16] for line in text.splitlines() if " fact " in line
-    }
 
 
 @pytest.mark.parametrize("query", ["which package manager", "which package manager does Atlas use?"])

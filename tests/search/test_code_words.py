@@ -4,18 +4,14 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import pytest
 from asked import call
 from mcp import Client
-from said import SCOPE, document, embedded, fact, search, texts, turn
+from said import SCOPE, document, embedded, fact, facts, search, texts, turn
 
-from scrubjay.engine.core import Core, open_core
-from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
+from scrubjay.engine.core import Core
 
 pytestmark = pytest.mark.long
 
@@ -39,43 +35,17 @@ BUILDS = [
 FULL_HASH = "3f2a9c1d0b8e4f5a6c7d3f2a9c1d0b8e4f5a6c7d"
 
 
-async def _others(client: Client) -> None:
-    for number, said in enumerate(OTHERS):
-        await call(
-            client,
-            "record_turn",
-            session_id=f"other-{number}",
-            user=said,
-            assistant="Fine, nothing else for today.",
-        )
-
-
-async def _sessions(client: Client, query: str) -> list[str]:
-    found, _ = await call(client, "search_memories", query=query, top_k=3)
-    return [hit["session_id"] for hit in found["results"]]
-
-
+FILE = "src/app/http_client.py"
 TOUCHED: dict[str, dict[str, Any]] = {
-    "a path in the text": {"user": "Please open src/app/http_client.py and look."},
-    "a file that nobody named": {
-        "user": "Make it retry twice.",
-        "assistant": "Done.",
-        "files": ["src/app/http_client.py"],
-    },
+    "a path in the text": {"user": f"Please open {FILE} and look."},
+    "a file that no text names": {"user": "Make it retry twice.", "assistant": "Done.", "files": [FILE]},
     "a file of a turn with its own summary": {
         "user": "Again.",
         "summary": "Retries were added.",
-        "files": ["/repo/src/app/http_client.py"],
+        "files": [FILE],
     },
-    "a file of another speaker's turn": {
-        "text": "I am on it.",
-        "role": "Dana",
-        "files": ["src/app/http_client.py"],
-    },
-    "a class in the answer's code": {
-        "user": "Show me.",
-        "assistant": "```python\nclass HttpClient:\n    retries = 2\n```",
-    },
+    "a file of another speaker's turn": {"text": "I am on it.", "role": "Dana", "files": [FILE]},
+    "a class in the answer's code": {"user": "Show me.", "assistant": "```python\nclass HttpClient:\n```"},
     "a member of a module": {"user": "Why?", "assistant": "`net.http_client.get` is called twice."},
     "in kebab case": {"user": "Bump the http-client package."},
     "as a flag": {"user": "Run it with --http-client=curl."},
@@ -86,27 +56,14 @@ TOUCHED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("touched", TOUCHED)
 async def test_a_turn_that_touched_a_file_is_found_by_its_class_and_vice_versa(client: Client, touched: str):
-    await _others(client)
+    for number, said in enumerate(OTHERS):
+        await call(
+            client, "record_turn", session_id=f"other-{number}", user=said, assistant="Fine, nothing else."
+        )
     await call(client, "record_turn", session_id="it", **TOUCHED[touched])
-    for query in (
-        "HttpClient",
-        "src/app/http_client.py",
-        "what did we change in http-client?",
-        "http_client",
-    ):
-        assert (await _sessions(client, query))[0] == "it", query
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["HTTPServer", "http_server", "http-server", "httpServer", "src/net/http_server.rs", "HTTP_SERVER"],
-)
-async def test_a_name_with_an_acronym_is_found(core: Core, said: str):
-    for other in FILLER:
-        await fact(core, other)
-    await fact(core, f"Port 80 belongs to {said} alone.")
-    for query in ("HTTPServer", "http_server", "http-server", "src/net/http_server.rs", "http server"):
-        assert texts(await search(core, query, top_k=1)) == [f"Port 80 belongs to {said} alone."], query
+    for query in ("HttpClient", FILE, "what did we change in http-client?", "http_client"):
+        found, _ = await call(client, "search_memories", query=query, top_k=3)
+        assert found["results"][0]["session_id"] == "it", query
 
 
 WORDS = [  # the text, then possible questions
@@ -143,23 +100,14 @@ WORDS = [  # the text, then possible questions
 
 
 @pytest.mark.long
-async def test_code_words_are_found_whole_and_in_parts_among_similar_ones(
-    home: Home, clock: Callable[[], datetime]
-):
-    core = await open_core(home, Settings(), clock)  # with the model for which the weights were fitted
-    for said in (*FILLER, *(f"Yesterday {word} came up again." for word, _ in WORDS)):
-        await fact(core, said)
-    await embedded(core)
-    found = {
-        (word, query): texts(await search(core, query, top_k=3))
-        for word, queries in WORDS
-        for query in (word, *queries)
-    }
-    missed = [asked for asked, best in found.items() if f"Yesterday {asked[0]} came up again." not in best]
-    assert missed == []
-    second = [word for word, _ in WORDS if found[word, word][0] != f"Yesterday {word} came up again."]
-    await core.close()
-    assert second == []
+async def test_code_words_are_found_whole_and_in_parts_among_similar_ones(shipped: Core):
+    await facts(shipped, (*FILLER, *(f"Yesterday {word} came up again." for word, _ in WORDS)))
+    await embedded(shipped)
+    for word, queries in WORDS:
+        expected = f"Yesterday {word} came up again."
+        assert texts(await search(shipped, word, top_k=1)) == [expected]
+        for query in queries:
+            assert expected in texts(await search(shipped, query, top_k=3)), query
 
 
 async def test_a_short_hash_is_found_by_the_full_one(core: Core):
@@ -189,16 +137,9 @@ async def test_code_in_documents_is_found_in_parts_too(core: Core):
 
 
 @pytest.mark.long
-async def test_each_of_many_similar_facts_is_first_for_its_own_numbers(
-    home: Home, clock: Callable[[], datetime]
-):
-    core = await open_core(home, Settings(), clock)
+async def test_each_of_many_similar_facts_is_first_for_its_own_numbers(shipped: Core):
+    await facts(shipped, BUILDS)
+    await embedded(shipped)
     for said in BUILDS:
-        await fact(core, said)
-    await embedded(core)
-    first = {
-        said: texts(await search(core, said.removesuffix(".").replace("runs on", ""), top_k=1))
-        for said in BUILDS
-    }
-    await core.close()
-    assert first == {said: [said] for said in BUILDS}
+        query = said.removesuffix(".").replace("runs on", "")
+        assert texts(await search(shipped, query, top_k=1)) == [said]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from scrubjay.engine.core import Core
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import envelope
@@ -45,11 +47,7 @@ async def test_a_search_for_some_records_finds_no_command_of_others(core: Core, 
     await record(core, ago, "a", "go on", "Done.", commands=["make check"])
     _, first = await search(core, "how do we run the check here?")
     assert first.note
-    for narrow in (
-        {"session_id": "b"},
-        {"tags": ["ci"]},
-        {"since": now.isoformat()},
-    ):
+    for narrow in ({"session_id": "b"}, {"tags": ["ci"]}, {"since": now.isoformat()}):
         asked = parse(SearchMemories, {"query": "how do we run the check here?", **narrow})
         assert (await core.search.memories(asked, SCOPE)).results == []
 
@@ -59,28 +57,19 @@ async def test_a_fix_in_the_next_turn_counts_and_the_last_fix_goes_first(core: C
     for number, words in enumerate(("Stopped the old one.", "Changed the port to 81.")):
         at = now - timedelta(days=9 - number)
         await record(core, at, str(number), "start it", "It failed.", **failed)
-        last = await record(
-            core, at + timedelta(minutes=5), str(number), "and now?", words, commands=["make up"]
-        )
+        soon = at + timedelta(minutes=5)
+        last = await record(core, soon, str(number), "and now?", words, commands=["make up"])
     _, first = await search(core, "bind: address already in use")
     assert first.id == last and "passed in this turn" in first.note
 
 
 async def test_how_something_is_run_is_answered_by_a_command_that_passed(core: Core, now: datetime) -> None:
+    commands = ["make check", "ls", "npm test"]
     for number in range(3):
         at = now - timedelta(days=9 - number)
-        ran = await record(
-            core, at, f"s{number}", "go on", "Done.", commands=["make check", "ls", "npm test"]
-        )
-    await record(
-        core,
-        now,
-        "f",
-        "try",
-        "It failed.",
-        commands=["tox"] * 5,
-        failed=["tox\nexit 1: tox: command not found"],
-    )
+        ran = await record(core, at, f"s{number}", "go on", "Done.", commands=commands)
+    failed = {"commands": ["tox"] * 5, "failed": ["tox\nexit 1: tox: command not found"]}
+    await record(core, now, "f", "try", "It failed.", **failed)
     _, first = await search(core, "how do we run the tests here?")
     assert first.id == ran and first.note.startswith("`npm test` passed here in 3 turns")
 
@@ -89,33 +78,31 @@ async def test_an_engine_writes_down_what_hooks_may_say(core: Core, now: datetim
     core.settings = Settings(inject="edit")
     fact = parse(AddMemory, {"content": "Never edit `api/gen.py` by hand, run `make gen`."})
     await core.write(envelope("memory", fact, scope=SCOPE, source="mcp", at=now))
-    await record(
-        core,
-        now,
-        "a",
-        "test",
-        "Installed it.",
-        commands=["pytest"],
-        failed=[f"pytest\n{ERROR}\npip install redis"],
-    )
+    fixed = {"commands": ["pytest"], "failed": [f"pytest\n{ERROR}\npip install redis"]}
+    await record(core, now, "a", "test", "Installed it.", **fixed)
     await core.writer.settle()
     prepared = (await core.search.prepared(SCOPE)).hints
-    assert [error["shape"] for error in prepared["errors"]] == [
-        "modulenotfounderror: no module named 'redis'"
-    ]
+    (error,) = prepared["errors"]
+    assert error["shape"] == "modulenotfounderror: no module named 'redis'"
     assert prepared["about"] == []  # the session's opening says it
     core.settings = Settings()
     assert (await core.search.prepared(SCOPE)).hints is None
 
 
-def test_a_sentence_is_about_few_things_and_no_product_is_a_symbol() -> None:
+def test_no_product_is_a_symbol() -> None:
     assert subjects("Use JetStream; `flush_all()` must be called in a.py.") == (("a.py",), ("flush_all",), ())
-    assert subjects("Changed a.py, b.py and c.py, never d.py.")[0] == ()
-    assert subjects("Only `index.ts` may import it.")[0] == ()
 
 
-def test_a_sentence_is_about_the_whole_path_of_a_file_whatever_its_folders_are_named() -> None:
-    assert subjects("Never edit app/[id]/page.tsx without the flag.")[0] == ("app/[id]/page.tsx",)
-    assert subjects("Never edit routes/$post.tsx or `.env`.")[0] == ("routes/$post.tsx", ".env")
-    assert subjects("Never edit schema.prisma or docs/guide.mdx.")[0] == ("schema.prisma", "docs/guide.mdx")
-    assert subjects("The Makefile is in every project.")[0] == ()
+@pytest.mark.parametrize(
+    ("sentence", "files"),
+    [
+        ("Changed a.py, b.py and c.py, never d.py.", ()),
+        ("Only `index.ts` may import it.", ()),
+        ("The Makefile is in every project.", ()),
+        ("Never edit app/[id]/page.tsx without the flag.", ("app/[id]/page.tsx",)),
+        ("Never edit routes/$post.tsx or `.env`.", ("routes/$post.tsx", ".env")),
+        ("Never edit schema.prisma or docs/guide.mdx.", ("schema.prisma", "docs/guide.mdx")),
+    ],
+)
+def test_a_sentence_is_about_the_whole_paths_of_few_files(sentence: str, files: tuple[str, ...]) -> None:
+    assert subjects(sentence)[0] == files

@@ -49,7 +49,7 @@ async def found(client: Client, query: str, **args: object) -> dict:
     [
         (
             "report.pdf",
-            made.pdf([["The zebra report"], ["Second page"]], title="On zebras"),
+            made.pdf([["The zebra report"]], title="On zebras"),
             "pdf",
             "On zebras",
             "zebra report",
@@ -86,14 +86,10 @@ async def test_code_is_found_by_the_name_it_defines_with_its_lines(client: Clien
 
 
 async def test_the_callers_metadata_takes_precedence_over_the_files(client: Client, project: Path):
-    await added(
-        client, project, "deploy.docx", made.word(), title="Mine", metadata={"author": "Bob", "team": "ops"}
-    )
+    metadata = {"author": "Bob", "team": "ops"}
+    await added(client, project, "deploy.docx", made.word(), title="Mine", metadata=metadata)
     hit = await found(client, "zebra migration")
-    assert hit["title"] == "Mine"
-    assert hit["metadata"] == {"author": "Bob", "team": "ops", "date": "2026-03-01"} | {
-        k: v for k, v in hit["metadata"].items() if k == "keywords"
-    }
+    assert hit["title"] == "Mine" and hit["metadata"].items() >= {**metadata, "date": "2026-03-01"}.items()
 
 
 async def test_secrets_in_a_file_are_not_stored(client: Client, project: Path, engine: Engine):
@@ -105,10 +101,8 @@ async def test_secrets_in_a_file_are_not_stored(client: Client, project: Path, e
 
 @pytest.mark.long
 async def test_adding_one_line_embeds_few_passages(core: Core):
-    lines = [
-        f"def function_{n}(value):\n    return value * {n} + {n * n}  # {n} times and the square of it\n\n"
-        for n in range(1000)
-    ]
+    line = "def function_{0}(value):\n    return value * {0}  # {0} times, and nothing else is done here\n\n"
+    lines = [line.format(n) for n in range(1000)]
     args = {"type": "code", "path": "/src/many.py"}
     await document(core, "".join(lines), **args)
     await embedded(core)

@@ -13,11 +13,10 @@ from said import SCOPE, document, embedded, fact, forget, search, turn
 
 from scrubjay.cli import lookup
 from scrubjay.engine.core import Core
-from scrubjay.mcp_server.catalog import INSTRUCTIONS
 from scrubjay.mcp_server.render import CLOSING
 from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import MemoryHits
-from scrubjay.search import document_hint
+from scrubjay.search.document_hint import LEAST_BUDGET
 from scrubjay.search.recall import search_memories
 from scrubjay.text.answers import nothing
 
@@ -41,16 +40,6 @@ async def shelf(core: Core) -> Core:
     await document(core, RUNBOOK, path="/docs/runbook.md")
     await embedded(core)
     return core
-
-
-@pytest.fixture
-def unranked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail where documents are ranked."""
-
-    async def never(*_: object, **__: object) -> None:
-        raise AssertionError("documents were ranked")
-
-    monkeypatch.setattr(document_hint, "rank_chunks", never)
 
 
 async def _small_talk(core: Core) -> None:
@@ -79,11 +68,10 @@ async def test_the_last_line_names_a_document_that_answers_better_than_any_memor
     assert passages["results"][0]["chunks"][0]["lines"] == [first, last]
 
 
-async def test_no_document_is_named_where_a_memory_answers_as_well(core: Core):
-    await document(core, RUNBOOK, path="/docs/runbook.md")
-    await fact(core, "Lunch on Friday is soup with bread.")
-    await embedded(core)
-    hits = await search(core, "is lunch on Friday soup with bread?", top_k=3)
+async def test_no_document_is_named_where_a_memory_answers_as_well(shelf: Core):
+    await fact(shelf, "Lunch on Friday is soup with bread.")
+    await embedded(shelf)
+    hits = await search(shelf, "is lunch on Friday soup with bread?", top_k=3)
     assert hits.results and hits.document is None and hits.has_documents is None
 
 
@@ -114,14 +102,10 @@ def test_an_empty_answer_says_what_was_not_searched():
     "narrower",
     [
         {"tags": ["ops"]},
-        {"session_id": "s0"},
         {"since": "2020-01-01"},
-        {"as_of": "2026-03-05T12:00:00Z"},
-        {"partition_ids": ["mem_preference"]},
         {"filters": {"AND": [{"key": "a", "value": "b"}]}},
         {"search_mode": "hybrid"},
-        {"search_mode": "documents"},
-        {"max_tokens": document_hint.LEAST_BUDGET - 1},
+        {"max_tokens": LEAST_BUDGET - 1},
     ],
     ids=lambda given: next(iter(given)),
 )
@@ -132,8 +116,7 @@ async def test_no_document_is_named_in_a_narrower_search(core: Core, narrower: d
     assert (await search(core, QUESTION)).document is not None
     hits = await search(core, QUESTION, **narrower)
     assert hits.document is None
-    is_of_documents = narrower.get("search_mode", "memories") != "memories"
-    assert hits.has_documents is (None if hits.results or is_of_documents else True)
+    assert hits.has_documents is (None if hits.results or "search_mode" in narrower else True)
 
 
 async def test_neither_a_question_about_a_time_nor_small_talk_names_a_document(shelf: Core):
@@ -141,23 +124,19 @@ async def test_neither_a_question_about_a_time_nor_small_talk_names_a_document(s
         assert (await search(shelf, query)).document is None
 
 
-@pytest.mark.usefixtures("unranked")
-async def test_a_hook_and_a_program_never_look_at_documents(shelf: Core):
+@pytest.mark.parametrize("options", [{"with_related": False}, {"programmatic": True}])
+async def test_a_hook_and_a_program_get_no_document(shelf: Core, options: dict[str, bool]):
     request = parse(SearchMemories, {"query": QUESTION})
-    assert (await shelf.search.recall(request, SCOPE, with_related=False)).document is None
-    assert (await shelf.search.recall(request, SCOPE, programmatic=True)).document is None
+    assert (await shelf.search.recall(request, SCOPE, **options)).document is None
 
 
-async def test_a_forgotten_document_is_not_named(core: Core):
-    added = await document(core, RUNBOOK, path="/docs/runbook.md")
-    assert added.id is not None
-    await embedded(core)
-    assert (await search(core, QUESTION)).document is not None
-    await forget(core, added.id)
-    hits = await search(core, QUESTION)
+@pytest.mark.parametrize("include", [{}, {"forgotten": True}])
+async def test_a_forgotten_document_is_not_named(shelf: Core, include: dict[str, bool]):
+    place = (await search(shelf, QUESTION)).document
+    assert place is not None
+    await forget(shelf, place.id)
+    hits = await search(shelf, QUESTION, include=include)
     assert hits.document is None and hits.has_documents is None
-    forgotten = await search(core, QUESTION, include={"forgotten": True})
-    assert forgotten.document is None
 
 
 async def test_a_document_of_another_project_is_named_only_if_that_is_searched(client: Client):
@@ -212,42 +191,6 @@ async def test_a_question_is_embedded_once(core: Core):
     assert hits.document is not None and len(asked) == 1
 
 
-async def test_documents_are_counted_again_only_after_one_is_added_or_removed(
-    core: Core, monkeypatch: pytest.MonkeyPatch
-):
-    counted: list[Any] = []
-    count = core.store.count
-
-    async def counting(*args: Any) -> int:
-        counted.append(args)
-        return await count(*args)
-
-    monkeypatch.setattr(core.store, "count", counting)
-    scopes = (SCOPE, "user")
-    for _ in range(3):
-        assert not await core.store.has_documents(scopes)
-    await fact(core, "Lunch is soup.")
-    await core.writer.settle()
-    assert not await core.store.has_documents(scopes)
-    assert len(counted) == 1
-    added = await document(core, RUNBOOK, path="/docs/runbook.md")
-    await core.writer.settle()
-    for _ in range(3):
-        assert await core.store.has_documents(scopes)
-    assert not await core.store.has_documents(("user",))
-    assert len(counted) == 3
-    assert added.id is not None
-    await forget(core, added.id)
-    await core.writer.settle()
-    assert not await core.store.has_documents(scopes)
-
-
-@pytest.mark.usefixtures("unranked")
-async def test_without_documents_no_chunk_is_searched(core: Core):
-    await _small_talk(core)
-    assert (await search(core, QUESTION)).document is None
-
-
 async def test_the_command_line_shows_paths_relative_to_the_folder(core: Core):
     await document(core, RUNBOOK, path="/work/demo/docs/runbook.md")
     await embedded(core)
@@ -258,8 +201,3 @@ async def test_the_command_line_shows_paths_relative_to_the_folder(core: Core):
         lines = list(lookup.document_line(hits.wire(), folder))
         assert lines == [f"{path} lines {first}-{last} in demo may answer this: `scrubjay documents QUERY`"]
     assert not list(lookup.document_line(MemoryHits(**hits.model_dump() | {"document": None}).wire(), "/"))
-
-
-def test_the_instructions_name_search_documents_under_recall():
-    recall = next(part for part in INSTRUCTIONS.split("\n\n") if part.startswith("Recall:"))
-    assert "search_documents" in recall and len(INSTRUCTIONS.encode()) <= 2_048

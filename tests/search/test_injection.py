@@ -12,7 +12,7 @@ from said import SCOPE, embedded, fact, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.home.given import sums
-from scrubjay.models.results import Hit, MemoryHits, Tokens
+from scrubjay.models.results import Hit, MemoryHits
 from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, has_enough_words, injection
 
 
@@ -31,8 +31,10 @@ def hit(text: str, *, relevance: float = 0.9, session: str | None = "s") -> Hit:
     )
 
 
-def block(*hits: Hit, session: str | None = None, room: int = 2048, given: str = "") -> list[str]:
-    found = MemoryHits(results=list(hits), total=len(hits), timing=0.0, tokens=Tokens(spent=0))
+def block(
+    *hits: Hit, session: str | None = None, room: int = 2048, given: str = "", confidence: str = "strong"
+) -> list[str]:
+    found = MemoryHits.model_construct(results=list(hits), confidence=confidence)
     text = injection(found, session_id=session, max_bytes=room, given=sums(given))
     assert len(text.encode()) <= room
     return text.splitlines()
@@ -89,10 +91,7 @@ async def test_a_prompt_repeats_nothing_that_the_opening_or_an_earlier_prompt_ga
 
 @pytest.mark.parametrize("confidence", ["weak", "none"])
 def test_a_doubtful_answer_is_not_injected(confidence: str):
-    found = MemoryHits(
-        results=[hit("We chose gRPC.")], total=1, timing=0.0, tokens=Tokens(spent=0), confidence=confidence
-    )
-    assert injection(found, session_id=None, max_bytes=2048) == ""
+    assert block(hit("We chose gRPC."), confidence=confidence) == []
 
 
 def test_a_very_short_prompt_recalls_nothing_but_a_name_in_code_or_words_without_spaces_are_enough():

@@ -22,20 +22,12 @@ from scrubjay.text.languages import function_words, language_of, without_functio
 from scrubjay.text.terms import query_terms, words
 
 SAID = {  # the text, then possible questions
-    "Мы перенесли службу заказов с REST на gRPC.": [
-        "служба gRPC заказов",
-        "куда перенесли службу",
-        "ПЕРЕНЕСЛИ СЛУЖБУ",
-    ],
+    "Мы перенесли службу заказов с REST на gRPC.": ["служба gRPC заказов", "ПЕРЕНЕСЛИ СЛУЖБУ"],
     "我们决定把缓存换成Redis,过期时间是十分钟。": ["缓存", "过期时间是多少", "Redis 缓存"],
     "昨日、依存関係を更新しました。": ["依存関係", "依存関係はいつ更新したか"],
     "新しいデータベースはSQLiteに決めた。": ["データベース", "データベースは何に決めた?"],
     "배포는 화요일과 목요일에만 합니다.": ["배포", "배포는 언제 하나요"],
-    "La configuración está en el módulo de facturación.": [
-        "configuracion",
-        "módulo facturación",
-        "donde esta la configuración",
-    ],
+    "La configuración está en el módulo de facturación.": ["configuracion", "módulo facturación"],
     "Der Zugang für Prüfer läuft über den Größenfilter.": ["grössenfilter", "Größenfilter", "prufer zugang"],
     "Η ανάπτυξη γίνεται κάθε Τρίτη.": ["ανάπτυξη", "ΑΝΆΠΤΥΞΗ"],
     "הגיבוי רץ בכל לילה.": ["הגיבוי", "גיבוי הגיבוי לילה"],
@@ -98,13 +90,7 @@ def test_text_that_the_model_cannot_read_gets_no_vector() -> None:
     for unread in ("缓存的过期时间是多少", "订单服务为什么用gRPC", "ฐานข้อมูลใหม่"):
         asked = encoder.embed_question(unread)
         assert not np.any(asked.vector) and asked.tokens is None and asked.prior == 0
-    for read in (
-        "What did 小王 say about the cache?",
-        "done 🎉🎉🎉",
-        "куда перенесли службу",
-        "¿Dónde está?",
-        "?!",
-    ):
+    for read in ("What did 小王 say about the cache?", "done 🎉🎉🎉", "куда перенесли службу", "?!"):
         assert np.linalg.norm(encoder.embed_question(read).vector) == pytest.approx(1.0, abs=1e-5)
 
 
@@ -123,17 +109,10 @@ def test_a_question_is_in_the_language_of_most_of_its_function_words(question: s
     assert language_of(words(question)) == language
 
 
-@pytest.mark.parametrize(
-    ("question", "rest"),
-    [
-        ("which port?", "which port?"),
-        ("我们使用什么包管理器？", " 包管理器？"),
-        ("データベースは何ですか", "データベース "),
-        ("quelle est la base de données", "quelle est la base de données"),
-    ],
-)
-def test_only_unspaced_languages_lose_their_function_words_inside_a_run(question: str, rest: str):
-    assert without_function_words(question) == rest
+def test_only_unspaced_languages_lose_their_function_words_inside_a_run():
+    assert without_function_words("我们使用什么包管理器？") == " 包管理器？"
+    assert without_function_words("データベースは何ですか") == "データベース "
+    assert without_function_words("quelle est la base de données") == "quelle est la base de données"
 
 
 def test_every_language_has_its_function_words_once_and_sorted():

@@ -27,28 +27,29 @@ ELSEWHERE = "repo_other__0123456789abcdef"
 
 async def said(core: Core, session: str, *pairs: tuple[str, str], days: float = 1.0, **args) -> list[str]:
     """Record a session that began so many days ago; return the ids of its turns."""
-    start = core.clock() - timedelta(days=days)
-    return [
-        (
-            await turn(
-                core, session, user=user, assistant=answer, ts=str(start + timedelta(minutes=at)), **args
-            )
-        ).id
-        for at, (user, answer) in enumerate(pairs)
-    ]
+    start, ids = core.clock() - timedelta(days=days), []
+    for at, (user, answer) in enumerate(pairs):
+        ts = str(start + timedelta(minutes=at))
+        ids.append((await turn(core, session, user=user, assistant=answer, ts=ts, **args)).id)
+    return ids
+
+
+async def line(core: Core, label: str) -> str:
+    """The only line of the opening that begins with a label."""
+    (found,) = [each for each in (await opened(core)).splitlines() if each.startswith(label)]
+    return found
 
 
 async def opened(core: Core, scope: str = SCOPE, **event: object) -> str:
     return (await core.search.opening({"session_id": TODAY, "source": "startup", **event}, scope)).text
 
 
+RETRIES = ("Make the upload retry", "Uploads are retried five times with a backoff from 2 s.")
+
+
 async def test_the_opening_names_what_the_last_session_left_open(core: Core):
     await said(core, "a", RETRIES, ("Fine.", "Next time: the cap of 30 s is not tested yet."))
-    (line,) = [line for line in (await opened(core)).splitlines() if line.startswith("Left open: ")]
-    assert "the cap of 30 s is not tested yet" in line
-
-
-RETRIES = ("Make the upload retry", "Uploads are retried five times with a backoff from 2 s.")
+    assert "the cap of 30 s is not tested yet" in await line(core, "Left open: ")
 
 
 async def test_the_opening_gives_the_date_and_topic_of_the_last_session_and_facts(core: Core):
@@ -59,10 +60,9 @@ async def test_the_opening_gives_the_date_and_topic_of_the_last_session_and_fact
     text = await opened(core)
     assert text.startswith(OPEN) and text.endswith(CLOSE)
     last = (core.clock() - timedelta(days=2)).astimezone()
-    (line,) = [line for line in text.splitlines() if line.startswith("Last session")]
-    assert f"{last:%Y-%m-%d}" in line and "second" in line and "2 turns" in line and "upload" in line
-    (line,) = [line for line in text.splitlines() if line.startswith("Before that")]
-    assert "Write the exporter for billing" in line
+    named = await line(core, "Last session")
+    assert all(part in named for part in (f"{last:%Y-%m-%d}", "second", "2 turns", "upload"))
+    assert "Write the exporter for billing" in await line(core, "Before that")
     assert "Never push to main." in text and "Alex likes tables." in text
 
 
@@ -109,13 +109,8 @@ async def test_a_resumed_session_is_told_what_is_newer_than_its_last_turn(core: 
 
 
 async def test_the_opening_omits_forgotten_replaced_and_expired_facts(core: Core):
-    (_, gone) = await said(
-        core,
-        "a",
-        RETRIES,
-        ("Which is the launch code?", "We decided that the launch code is zebra42."),
-        days=2,
-    )
+    secret = ("Which is the launch code?", "We decided that the launch code is zebra42.")
+    (_, gone) = await said(core, "a", RETRIES, secret, days=2)
     old = await fact(core, "The port is 8421.")
     await fact(core, "The port is 9464.", updates=[old.id])
     await fact(core, "The demo is today.", expires_at=str(core.clock() + timedelta(hours=1)))
@@ -187,9 +182,8 @@ async def test_the_opening_is_valid_until_its_first_fact_expires(core: Core):
     await fact(core, "The demo is today.", expires_at=str(soon))
     await embedded(core)
     await core.openings.work()
-    assert openings.read(core.home, SCOPE, soon.timestamp() - 1) and not openings.read(
-        core.home, SCOPE, soon.timestamp()
-    )
+    seconds = soon.timestamp()
+    assert openings.read(core.home, SCOPE, seconds - 1) and not openings.read(core.home, SCOPE, seconds)
 
 
 async def test_the_opening_tells_the_outcome_and_not_what_the_projects_own_files_say(
@@ -239,18 +233,14 @@ async def test_traits_of_the_user_come_last_and_are_few(core: Core):
     traits = ("Alex likes tables.", "Alex writes Danish.", "Alex uses Neovim.", "Alex sleeps late.")
     await facts(core, traits, scope="user", is_static=True)
     await fact(core, "The build runs on gannet.")
-    lines = (await opened(core)).splitlines()
-    assert sum("Alex" in line for line in lines) == 2
-    (build,) = [at for at, line in enumerate(lines) if "gannet" in line]
-    assert all(at > build for at, line in enumerate(lines) if "Alex" in line)
+    _, _, *facts_shown, _ = ["Alex" in each for each in (await opened(core)).splitlines()]
+    assert facts_shown[-3:] == [False, True, True] and sum(facts_shown) == 2
 
 
 async def test_the_opening_says_once_what_is_open_and_separates_the_items_of_a_list(core: Core):
-    answer = (
-        "- the switch is in the header\n- the choice is kept in a cookie\n"
-        "- [ ] charts still draw black text\n\nI have not tested the print stylesheet."
-    )
-    await said(core, "a", ("Add a dark mode", answer))
+    done = "- the switch is in the header\n- the choice is kept in a cookie\n"
+    left_open = "- [ ] charts still draw black text\n\nI have not tested the print stylesheet."
+    await said(core, "a", ("Add a dark mode", done + left_open))
     text = await opened(core)
     assert "Outcome: the switch is in the header; the choice is kept in a cookie\n" in text
     assert text.count("charts still draw black text") == text.count("print stylesheet") == 1

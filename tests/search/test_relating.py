@@ -7,7 +7,7 @@ import math
 import pytest
 from asked import call
 from mcp import Client
-from said import SCOPE, embedded, fact, forget, search, turn
+from said import embedded, fact, forget, search, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.models.records import Memory
@@ -39,12 +39,7 @@ async def linked(core: Core, content: str, *parents: str, **changes: object) -> 
 
 
 async def test_a_turn_that_names_the_same_file_is_related_and_says_why(core: Core):
-    await turn(
-        core,
-        "a",
-        user="Why does the upload stall?",
-        assistant="The zebra in src/net/http_client.py never times out.",
-    )
+    await turn(core, "a", user="Why?", assistant="The zebra in src/net/http_client.py never times out.")
     await turn(core, "b", user="Please rename that class", assistant="HttpClient is RemoteClient now.")
     await turn(core, "c", user="What is for lunch?", assistant="Soup.")
     (other,) = await tied(core, "zebra")
@@ -76,12 +71,9 @@ async def test_facts_that_a_fact_extends_or_that_extend_it_come_first(core: Core
     zebra = await linked(core, "The zebra is exempt, see tools/ship_release.py.", base)
     later = await linked(core, "It has a key of its own.", zebra)
     await turn(core, "a", user="fix tools/ship_release.py")
-    found = await tied(core, "zebra")
-    assert [(hit.id, hit.reason, hit.via) for hit in found[:2]] in (
-        [(base, "relation", zebra), (later, "relation", zebra)],
-        [(later, "relation", zebra), (base, "relation", zebra)],
-    )
-    assert [hit.reason for hit in found[2:]] == ["entity"]
+    *first, last = await tied(core, "zebra")
+    expected = {(base, "relation", zebra), (later, "relation", zebra)}
+    assert {(hit.id, hit.reason, hit.via) for hit in first} == expected and last.reason == "entity"
 
 
 async def test_a_turn_is_related_to_the_facts_derived_from_it(core: Core):
@@ -98,14 +90,11 @@ async def test_an_outdated_version_is_never_related(core: Core):
 
 
 async def test_no_related_record_is_returned_twice(core: Core):
-    await turn(core, "a", user="before, in load_all_cursors", ts="2026-03-01T09:00:00Z")
-    await turn(core, "a", user="the zebra in load_all_cursors", ts="2026-03-01T09:01:00Z")
-    await turn(core, "b", user="earlier, in load_all_cursors", ts="2026-02-02T09:00:00Z")
+    for session, number in (("a", 0), ("a", 1), ("b", 0)):
+        zebra = " and the zebra" * number
+        await turn(core, session, user=f"load_all_cursors{zebra}", ts=f"2026-03-01T09:0{number}:00Z")
     hits = await search(core, "zebra", top_k=1, prev_turns=1)
-    assert [(hit.session_id, hit.turn, hit.reason) for hit in hits.related] == [
-        ("a", 0, "window"),
-        ("b", 0, "entity"),
-    ]
+    assert [(hit.session_id, hit.reason) for hit in hits.related] == [("a", "window"), ("b", "entity")]
     assert len((await search(core, "load_all_cursors", top_k=3)).related) == 0
 
 
@@ -126,14 +115,8 @@ async def test_an_entity_shared_by_all_does_not_hide_one_shared_by_two(core: Cor
 
 
 async def test_prose_relates_nothing(core: Core):
-    for n, said in enumerate(
-        [
-            "The zebra sleeps in the barn.",
-            "We saw the barn and/or the zebra.",
-            "Alex feeds the zebra at 7.30 in the barn.",
-        ]
-    ):
-        await turn(core, f"s{n}", user=said)
+    await turn(core, "a", user="The zebra sleeps in the barn and/or the garden.")
+    await turn(core, "b", user="Alex feeds the zebra at 7.30 in the barn.")
     assert (await search(core, "Where does the zebra sleep?", top_k=1)).related == []
 
 
@@ -142,19 +125,13 @@ async def test_at_most_five_related_records_are_returned_closest_first(core: Cor
     for n in range(RARE - 1):
         await turn(core, f"s{n}", user=f"note {n} on load_all_cursors")
     await turn(core, "both", user="load_all_cursors, drop_one_replica")
-    found = await tied(core, "zebra")
-    assert len(found) <= MOST_RECORDS and (not found or found[0].session_id == "both")
+    await embedded(core)
+    found = await tied(core, "the zebra in load_all_cursors and drop_one_replica")
+    assert 0 < len(found) <= MOST_RECORDS and found[0].session_id == "both"
 
 
 @pytest.mark.parametrize(
-    "filters",
-    [
-        {"tags": ["keep"]},
-        {"session_id": "z"},
-        {"until": "2026-03-02T00:00:00Z"},
-        {"partition_ids": ["mem_episodic"], "until": "2026-03-02T00:00:00Z"},
-        {"scope": SCOPE, "session_id": "z"},
-    ],
+    "filters", [{"tags": ["keep"]}, {"session_id": "z"}, {"until": "2026-03-02T00:00:00Z"}]
 )
 async def test_filtered_records_are_never_related(core: Core, filters: dict[str, object]):
     await turn(core, "z", user="the zebra in load_all_cursors", tags=["keep"], ts="2026-03-01T09:00:00Z")
@@ -192,16 +169,10 @@ async def test_related_records_get_the_rest_of_the_budget_and_are_dropped_uncoun
 
 
 async def test_a_client_reads_why_each_record_is_related(client: Client):
-    await call(
-        client,
-        "record_turn",
-        session_id="a",
-        user="the zebra in src/net/http_client.py",
-        ts="2026-03-01T09:00:00Z",
-    )
-    await call(client, "record_turn", session_id="b", user="rename HttpClient", ts="2026-03-02T09:00:00Z")
-    await call(client, "add_memory", content="Stripes vary.", tags=["zoo"])
-    await call(client, "add_memory", content="A zebra eats hay.", tags=["zoo"])
+    for session, said in (("a", "the zebra in src/net/http_client.py"), ("b", "rename HttpClient")):
+        await call(client, "record_turn", session_id=session, user=said)
+    for content in ("Stripes vary.", "A zebra eats hay."):
+        await call(client, "add_memory", content=content, tags=["zoo"])
     found, text = await call(client, "search_memories", query="zebra", top_k=2)
     assert {(hit["reason"], hit["via"]) for hit in found["related"]} == {
         ("entity", "src/net/http_client.py"),

@@ -9,14 +9,13 @@ from hypothesis.extra.numpy import arrays
 from signals_made import any_signals, signals, some
 
 from scrubjay.search.retrieval.asked import coverage, parse_question
-from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Signals
+from scrubjay.search.retrieval.ranking import RELATED, Signals
 from scrubjay.search.retrieval.relevance import (
     DOUBTFUL,
     QUOTATION,
     READ,
     STRONG,
     WEAK,
-    behind,
     chance,
     chances_right,
     confidence,
@@ -54,27 +53,12 @@ def test_the_first_candidate_has_the_chance_of_the_answer_whatever_follows(dista
     assert np.isclose(relevance(fall, likely, quoted=np.zeros(len(fall), bool))[0], max(likely, DOUBTFUL))
 
 
-@given(columns, chances, chances)
-def test_a_better_chance_raises_every_candidate(distance, one, other):
-    fall, quoted = falls(np.sort(distance)), np.zeros(len(distance), bool)
-    low, high = (relevance(fall, likely, quoted=quoted) for likely in sorted((one, other)))
-    assert np.all(high >= low - 1e-12)
-
-
 @given(columns)
 def test_the_further_behind_a_candidate_is_the_more_its_odds_fall_and_none_rise(distance):
     fall = falls(np.sort(distance))
     assert np.all(fall >= 0) and np.all(np.diff(fall) >= 0)
     amended = falls(np.array([0.2, 0.0, 0.5]))  # an amendment of the best comes before it
     assert amended[0] == amended[1] < amended[2]
-
-
-@given(columns, st.data())
-def test_no_candidate_is_further_behind_than_its_ranking_sum_says(total, data):
-    quoted = data.draw(arrays(bool, len(total)))
-    distance = behind(total + QUOTED * quoted, quoted=quoted)
-    assert np.all(distance >= -1e-9) and np.isclose(distance.min(), 0.0, atol=1e-9)
-    assert np.allclose(distance, total.max() - total)
 
 
 def test_without_candidates_there_is_no_relevance():
@@ -87,13 +71,7 @@ def test_without_candidates_there_is_no_relevance():
 
 def test_evidence_is_the_sum_of_meaning_and_words():
     values = evidence(np.array([0.1, RELATED, RELATED, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
-    assert (
-        values[0] == 0
-        and np.isclose(values[1], 0.5)
-        and values[2] > values[1]
-        and values[3] == 1.0
-        and np.isclose(values[4], 0.8)
-    )
+    assert np.allclose(values, [0.0, 0.5, 0.7, 1.0, 0.8])
 
 
 def judged(every: Signals, text: str = "The API listens on port 8421.") -> dict[str, float]:
@@ -114,26 +92,23 @@ def test_a_verdict_has_finite_numbers_and_its_chance_is_between_0_and_1(every):
 pairs = st.tuples(shares, shares)
 
 
-@given(shares, pairs)
-def test_more_words_of_the_question_never_lower_the_chance_of_the_only_candidate(cosine, covered):
-    less, more = (chance(judged(signals(1, cosine=[cosine], coverage=[each]))) for each in sorted(covered))
-    assert more >= less - 1e-12
-
-
-@given(shares, pairs)
-def test_a_nearer_meaning_never_lowers_the_chance_of_the_only_candidate(covered, cosines):
-    less, more = (chance(judged(signals(1, cosine=[each], coverage=[covered]))) for each in sorted(cosines))
-    assert more >= less - 1e-12
+@given(pairs, pairs)
+def test_neither_more_words_nor_a_nearer_meaning_lowers_the_chance_of_the_only_candidate(cosines, covered):
+    for less, more in (
+        ((min(cosines), covered[0]), (max(cosines), covered[0])),
+        ((cosines[0], min(covered)), (cosines[0], max(covered))),
+    ):
+        low, high = (
+            chance(judged(signals(1, cosine=[one], coverage=[other]))) for one, other in (less, more)
+        )
+        assert high >= low - 1e-12
 
 
 def test_words_replace_meaning_only_where_no_vector_is_known():
     with_words = judged(signals(2, bm25=[3.0, 2.0], coverage=[1.0, 0.0]))
-    with_model = judged(
-        signals(3, cosine=[np.nan, np.nan, 0.1], bm25=[3.0, 2.0, 1.0], coverage=[1.0, 0.0, 0.0])
-    )
-    waiting = judged(
-        signals(3, cosine=[np.nan, np.nan, 0.1], coverage=[1.0, 0.0, 0.0], unembedded=[True, False, False])
-    )
+    columns = {"cosine": [np.nan, np.nan, 0.1], "coverage": [1.0, 0.0, 0.0]}
+    with_model = judged(signals(3, bm25=[3.0, 2.0, 1.0], **columns))
+    waiting = judged(signals(3, unembedded=[True, False, False], **columns))
     assert with_words["proof"] == waiting["proof"] > with_model["proof"]
     assert chance(with_words) > chance(with_model)
 
@@ -147,10 +122,8 @@ def test_an_answer_with_all_words_is_likelier_than_one_without_the_rarest():
 
 def test_an_answer_is_less_likely_if_no_record_has_the_subject_or_the_first_no_such_answer():
     near = signals(1, cosine=[0.5], coverage=[0.5])
-    right, unsaid, kindless = (
-        judged(near, f"The {text}.")
-        for text in ("API uses port 8421", "worker uses port 8421", "API uses a port")
-    )
+    texts = "The API uses port 8421.", "The worker uses port 8421.", "The API uses a port."
+    right, unsaid, kindless = (judged(near, text) for text in texts)
     assert right["unsaid"] < unsaid["unsaid"] and chance(right) > chance(unsaid)
     assert right["holds"] > kindless["holds"] and chance(right) > chance(kindless)
 
@@ -191,12 +164,13 @@ def test_coverage_counts_content_words_in_their_common_forms_by_how_rare_they_ar
     held, other = coverage("when does Alex like to meet?", ["Alex prefers morning meetings.", "Bo does not."])
     assert 2 / 3 < held < 1 and other == 0.0  # "like" is common, and says least
     assert coverage("what was it?", ["anything"]) == 0.0
-    for said, asked in (
-        ("We release weekly", "releases"),
-        ("the query", "queries"),
-        ("it stopped", "stops"),
-        ("no deploys", "deployed"),
-    ):
+    forms = {
+        "releases": "We release weekly",
+        "queries": "the query",
+        "stops": "it stopped",
+        "deployed": "deploys",
+    }
+    for asked, said in forms.items():
         assert coverage(asked, [said]) == 1.0
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scrubjay.code.definitions import Definitions, definitions, digest, has_definitions, resolve
 from scrubjay.code.git import SHORT, Tree
@@ -42,20 +43,14 @@ class RecordText:
 
 def anchors(tree: Tree, commit: str, branch: str | None, records: Sequence[RecordText]) -> list[Anchor]:
     """Return the anchor of each record; git searches the tree only once, for all records."""
-    names_by_record = [_Names(record, lambda path: tree.listing().find(path)) for record in records]
-    named_paths = {path for names in names_by_record for path in names.paths}
-    sources = _Sources(
-        tree, named_paths, {_last_part(name) for names in names_by_record for name in names.symbols}
-    )
-    missing = {
-        name for names in names_by_record for name in names.symbols if not sources.homes(name, names.paths)
-    }
+    named = [_names(record, lambda path: tree.listing().find(path)) for record in records]
+    own_names = {_last_part(name) for names in named for name in names.symbols}
+    sources = _Sources(tree, {path for names in named for path in names.paths}, own_names)
+    missing = {name for names in named for name in names.symbols if not sources.homes(name, names.paths)}
     defining = tree.defining({part for name in missing for part in name.split(".")[-2:]}) or {}
     files_by_name = {name: _files_defining(name, defining) for name in missing}
     sources.add({path for files in files_by_name.values() if len(files) <= _MOST_HOMES for path in files})
-    return [
-        Anchor(commit[:SHORT], branch, _files(names, sources, files_by_name)) for names in names_by_record
-    ]
+    return [Anchor(commit[:SHORT], branch, _files(names, sources, files_by_name)) for names in named]
 
 
 def _files_defining(name: str, defining: Mapping[str, set[str]]) -> set[str]:
@@ -69,13 +64,18 @@ def _last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-class _Names:
+class _Names(NamedTuple):
     """The names in one record: possible symbols, and files, those in its text before those of its tools."""
 
-    def __init__(self, record: RecordText, find: Callable[[str], str | None]) -> None:
-        self.in_text = tuple(dict.fromkeys(filter(None, map(find, paths(record.text)))))[:MOST]
-        self.paths = tuple(dict.fromkeys((*self.in_text, *filter(None, map(find, record.files)))))[:MOST]
-        self.symbols = symbols(record.text)
+    in_text: Sequence[str]
+    paths: Sequence[str]
+    symbols: Sequence[str]
+
+
+def _names(record: RecordText, find: Callable[[str], str | None]) -> _Names:
+    in_text = [*dict.fromkeys(filter(None, map(find, paths(record.text))))][:MOST]
+    all_paths = dict.fromkeys((*in_text, *filter(None, map(find, record.files))))
+    return _Names(in_text, [*all_paths][:MOST], symbols(record.text))
 
 
 class _Sources:

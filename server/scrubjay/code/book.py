@@ -53,11 +53,10 @@ class Book:
 
     def put(self, anchors: Mapping[str, Anchor | None]) -> None:
         """Add or replace anchors; the anchor of a record outside every repository is None."""
-        if not anchors:
-            return
-        with closing(self._open()) as book, book:
-            rows = [_row(*entry) for entry in anchors.items()]
-            book.executemany("INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?)", rows)
+        if anchors:
+            with closing(self._open()) as book, book:
+                rows = [_row(*entry) for entry in anchors.items()]
+                book.executemany("INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?)", rows)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove anchors from the disk."""

@@ -18,27 +18,20 @@ _WRAPPED = ("definition", "declaration")  # fields whose node has the same name 
 # Nodes that give a value a name (a constant of a module or class), with the field of the name. Without a
 # field, the name is the first child.
 _VALUES = {
-    "assignment": "left",
-    "assignment_expression": "left",
-    "const_element": None,
-    "const_spec": "name",
-    "enum_assignment": "name",
-    "enum_constant": "name",
-    "enum_variant": "name",
-    "enumerator": "name",
-    "field_definition": "property",
-    "init_declarator": "declarator",
-    "preproc_def": "name",
-    "preproc_function_def": "name",
-    "public_field_definition": "name",
-    "var_spec": "name",
-    "variable_assignment": "name",
-    "variable_declarator": "name",
+    node_type: field
+    for field, node_types in {
+        "name": "const_spec enum_assignment enum_constant enum_variant enumerator preproc_def"
+        " preproc_function_def public_field_definition var_spec variable_assignment variable_declarator",
+        "left": "assignment assignment_expression",
+        "property": "field_definition",
+        "declarator": "init_declarator",
+        None: "const_element",
+    }.items()
+    for node_type in node_types.split()
 }
 _NAME_TYPES = (
-    *("identifier", "property_identifier", "type_identifier", "constant", "name", "variable_name"),
-    "private_property_identifier",
-)
+    "identifier property_identifier type_identifier private_property_identifier constant name variable_name"
+).split()
 _EXPORTS = (b"exports.", b"module.exports.")  # `exports.f = ...` names f in a module of Node.js
 _GENERIC = re.compile(r"<[^<>]*>")
 _WORD = re.compile(r"[\w$]+")
@@ -60,9 +53,16 @@ def has_definitions(path: str) -> bool:
 
 def is_broken(path: str, content: bytes) -> bool:
     """Return True if a source file does not follow its grammar, as in the middle of an edit or a merge."""
+    cursor = _walk(path, content)
+    return cursor is not None and cursor.node is not None and cursor.node.has_error
+
+
+def _walk(path: str, content: bytes) -> TreeCursor | None:
+    """Parse a source file; return None if its language is unknown or the file is too large."""
     language = kind_of(path).language
-    has_grammar = language in LANGUAGES and len(content) <= LARGEST
-    return has_grammar and Parser(grammar(language)).parse(content).root_node.has_error
+    if language not in LANGUAGES or len(content) > LARGEST:
+        return None
+    return Parser(grammar(language)).parse(content).walk()
 
 
 def definitions(path: str, content: bytes, names: Collection[str] | None = None) -> Definitions:
@@ -73,14 +73,12 @@ def definitions(path: str, content: bytes, names: Collection[str] | None = None)
     >>> list(definitions("a.py", b"class A:\\n    def f(self):\\n        return 1  # one\\n"))
     [('A', 'f'), ('A',)]
     """
-    parts_by_path = _parts_by_path(path, content, names)
-    return {name: _digest_of(parts) for name, parts in parts_by_path.items()}
+    return {name: _digest_of(parts) for name, parts in _parts_by_path(path, content, names).items()}
 
 
 def lines_of(path: str, content: bytes) -> dict[tuple[str, ...], tuple[int, int]]:
     """Return the first and last line of each definition of a file, counted from 1."""
-    parts_by_path = _parts_by_path(path, content)
-    return {name: (parts[0].first, parts[-1].last) for name, parts in parts_by_path.items()}
+    return {name: (parts[0].first, parts[-1].last) for name, parts in _parts_by_path(path, content).items()}
 
 
 class _Part(NamedTuple):
@@ -94,12 +92,10 @@ class _Part(NamedTuple):
 def _parts_by_path(
     path: str, content: bytes, names: Collection[str] | None = None
 ) -> dict[tuple[str, ...], list[_Part]]:
-    language = kind_of(path).language
     parts_by_path: dict[tuple[str, ...], list[_Part]] = defaultdict(list)
-    if language in LANGUAGES and len(content) <= LARGEST:
-        content = content.replace(b"\r\n", b"\n")
+    if (cursor := _walk(path, content.replace(b"\r\n", b"\n"))) is not None:
         wanted_names = None if names is None else [name.encode() for name in names]
-        _Walk(Parser(grammar(language)).parse(content).walk(), parts_by_path, wanted_names).run()
+        _Walk(cursor, parts_by_path, wanted_names).run()
     return parts_by_path
 
 

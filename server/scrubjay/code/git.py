@@ -5,6 +5,7 @@ Without an answer (no git, a foreign owner, a missing commit) the result is None
 """
 
 import glob
+import io
 import os
 import re
 import subprocess
@@ -28,16 +29,9 @@ SHORT = 12  # hex digits of a shortened commit id
 # Overrides of settings with which a repository could make git run a program, and of settings of the user
 # that change the form of git's output.
 _SAFE = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "log.showSignature=false",
-    "core.quotePath=false",
-    "color.ui=false",
-    "color.grep=false",
-    "grep.lineNumber=false",
-    "grep.column=false",
-    "submodule.recurse=false",
-)
+    "core.fsmonitor=false core.hooksPath=/dev/null log.showSignature=false core.quotePath=false"
+    " color.ui=false color.grep=false grep.lineNumber=false grep.column=false submodule.recurse=false"
+).split()
 # Authors that are programs, such as "dependabot[bot]" and "release-bot".
 _ROBOT = re.compile(
     rb"\[bot\]|[ _-]bot\b|^(?:dependabot|renovate|greenkeeper|pre-commit-ci)\b", re.IGNORECASE
@@ -85,10 +79,8 @@ class Tree:
         if self._listing is None:
             at_commit = f"ls-tree -r -z --name-only --full-tree {self.commit}"
             command = at_commit if self.commit else "ls-files -z -c -o --exclude-standard"
-            output = self._git(*command.split())
-            names = (output or b"").split(b"\0", MOST_FILES)[:MOST_FILES]
             roots = {self.work.root, os.path.abspath(self.work.root)}
-            self._listing = Listing((os.fsdecode(name) for name in names if name), sorted(roots))
+            self._listing = Listing(_names(self._git(*command.split()), MOST_FILES), sorted(roots))
         return self._listing
 
     def read(self, paths: Collection[str]) -> dict[str, bytes]:
@@ -100,17 +92,15 @@ class Tree:
 
     def _read_commit(self, paths: list[str]) -> dict[str, bytes]:
         request = b"".join(os.fsencode(f"{self.commit}:{path}\n") for path in paths)
-        output = self._git("cat-file", "--batch", stdin=request) if paths else None
+        output = io.BytesIO((paths and self._git("cat-file", "--batch", stdin=request)) or b"")
         contents: dict[str, bytes] = {}
-        offset = 0
         for path in paths:
-            head, _, _ = (output or b"")[offset : offset + 5000].partition(b"\n")
-            offset += len(head) + 1
-            if (words := head.split()) and words[-2:-1] == [b"blob"]:
-                size = int(words[-1])
-                if size <= LARGEST:
-                    contents[path] = (output or b"")[offset : offset + size]
-                offset += size + 1
+            words = output.readline().split()
+            if words[-2:-1] == [b"blob"]:
+                content = output.read(int(words[-1]))
+                output.readline()
+                if len(content) <= LARGEST:
+                    contents[path] = content
         return contents
 
     def defining(self, names: Iterable[str]) -> dict[str, set[str]] | None:
@@ -129,13 +119,19 @@ class Tree:
         for line in output.split(b"\n"):
             name, _, text = line.partition(b"\0")
             path = os.fsdecode(name).removeprefix(f"{self.commit}:")
-            if has_definitions(path):
-                line_text = text[:500].decode("utf-8", "replace")
-                if match := keyword.search(line_text):
-                    by_keyword.setdefault(match[1], set()).add(path)
-                elif match := other_form.match(line_text):
-                    by_other_form.setdefault(match[1], set()).add(path)
+            line_text = text[:500].decode("utf-8", "replace")
+            if not has_definitions(path):
+                continue
+            if match := keyword.search(line_text):
+                by_keyword.setdefault(match[1], set()).add(path)
+            elif match := other_form.match(line_text):
+                by_other_form.setdefault(match[1], set()).add(path)
         return by_other_form | by_keyword
+
+
+def _names(output: bytes | None, most: int) -> list[str]:
+    """Return the first names in an output that separates them by NUL."""
+    return [os.fsdecode(name) for name in (output or b"").split(b"\0", most)[:most] if name]
 
 
 def read_file(root: str, path: str) -> bytes | None:
@@ -169,13 +165,13 @@ def head_at(work: WorkTree, seconds: float) -> tuple[str, str | None] | None:
     """Return HEAD's commit and branch at a time, from the reflog, or else the commit by its date."""
     commit = branch = None
     for line in _lines(os.path.join(work.git_dir, "logs", "HEAD")):
-        columns = line.partition("\t")
-        parts = columns[0].split()
+        entry, _, action = line.partition("\t")
+        parts = entry.split()
         if len(parts) < 4 or not parts[-2].isdigit() or int(parts[-2]) > seconds:
             break
         commit = parts[1]
-        if columns[2].startswith("checkout: moving from "):
-            branch = columns[2].rpartition(" to ")[2].strip()
+        if action.startswith("checkout: moving from "):
+            branch = action.rpartition(" to ")[2].strip()
     if commit is None:
         output = git(work.root, "rev-list", "-1", f"--before={int(seconds)}", "HEAD")
         commit = (output or b"").decode().strip() or None
@@ -192,10 +188,8 @@ def _lines(path: str) -> list[str]:
 
 def is_merged(work: WorkTree, commit: str) -> bool | None:
     """Return True if a commit is an ancestor of HEAD, or None if git does not know."""
-    for answer, code in ((True, 0), (False, 1)):
-        if git(work.root, "merge-base", "--is-ancestor", commit, "HEAD", codes=(code,)) is not None:
-            return answer
-    return None
+    base = git(work.root, "merge-base", commit, "HEAD", codes=(0, 1))
+    return None if base is None else base.startswith(commit.encode())
 
 
 def branches_with(work: WorkTree, commit: str) -> list[str]:
@@ -235,9 +229,8 @@ def fate_since(work: WorkTree, commit: str, path: str) -> str | None:
 def _moved_unstaged(work: WorkTree, path: str, blob: str) -> str:
     """Return the only untracked file with the content that the index has for a missing file, or ""."""
     pattern = f":(glob)**/*{glob.escape(os.path.splitext(path)[1])}"
-    output = git(work.root, "ls-files", "-o", "-z", "--exclude-standard", "--", pattern) or b""
-    untracked = [os.fsdecode(name) for name in output.split(b"\0", MOST_UNTRACKED)[:MOST_UNTRACKED] if name]
-    contents = Tree(work).read(untracked)
+    output = git(work.root, "ls-files", "-o", "-z", "--exclude-standard", "--", pattern)
+    contents = Tree(work).read(_names(output, MOST_UNTRACKED))
     matches = [name for name, content in contents.items() if digest(content) == blob]
     return matches[0] if len(matches) == 1 else ""
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
 
 from scrubjay.code import git
@@ -23,7 +22,6 @@ _MOST_ANSWERS = 5_000  # answers of git that are cached
 _WORST = ("gone", "changed", "moved")
 _BEFORE_NAME = {"moved": "now in", "changed": "changed, now in", "branch": "only on branch"}
 _MOST_HOMES = 30  # files that are read to find the definition of a name
-K = TypeVar("K")
 T = TypeVar("T")
 Head = tuple[str, str | None]  # HEAD's commit, and its branch unless HEAD is detached
 Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its name and hash
@@ -57,8 +55,8 @@ class Marker:
     """Marks records by working trees; it caches files by size and time, and git's answers by HEAD."""
 
     def __init__(self) -> None:
-        self._files: OrderedDict[str, _FileNow] = OrderedDict()
-        self._answers: OrderedDict[tuple[object, ...], object] = OrderedDict()
+        self._file_at = lru_cache(_MOST_FILES)(_file_at)
+        self.answer = lru_cache(_MOST_ANSWERS)(lambda head, question, *arguments: question(*arguments))
 
     def mark(self, work: WorkTree, head: Head, anchor: Anchor, recalled_text: str) -> Mark | None:
         """Return the mark of a record with this anchor and this recalled text, or None if it still holds.
@@ -66,9 +64,7 @@ class Marker:
         What counts is what the text names: definitions, or files without a named definition. If only tools
         named files, the record is marked when all of these files have changed.
         """
-        named_items = _named_in_part(
-            [item for file in anchor.files for item in _named_in_text(file)], recalled_text
-        )
+        named_items = _named_in(recalled_text, anchor)
         items = named_items or [(file, None) for file in anchor.files]
         comparison = _Comparison(self, work, anchor.commit, head[0])
         marks = [mark for mark in (comparison.state(*item) for item in items) if mark is not None]
@@ -79,35 +75,20 @@ class Marker:
 
     def file(self, root: str, path: str) -> _FileNow | None:
         """Return a file as it is now; None if it cannot be read."""
-        full_path = os.path.join(root, path)
         try:
-            stat = os.lstat(full_path)
+            stat = os.lstat(os.path.join(root, path))
         except OSError:
             return None
-        file = self._files.get(full_path)
-        if file is None or (file.time, file.size) != (stat.st_mtime_ns, stat.st_size):
-            content = git.read_file(root, path)
-            if content is None:
-                return None
-            file = _FileNow(root, path, stat.st_mtime_ns, stat.st_size, digest(content))
-        _keep(self._files, full_path, file, _MOST_FILES)
-        return file
-
-    def answer(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
-        """Return the cached answer of git, or ask it."""
-        answer = cast(T, self._answers[key]) if key in self._answers else ask()
-        _keep(self._answers, key, answer, _MOST_ANSWERS)
-        return answer
+        return self._file_at(root, path, stat.st_mtime_ns, stat.st_size)
 
 
 @dataclass
 class _FileNow:
-    """A file of a working tree: its time in nanoseconds, size, hash, and (on demand) its definitions."""
+    """A file of a working tree: its time in nanoseconds, its hash, and (on demand) its definitions."""
 
     root: str
     path: str
     time: int
-    size: int
     digest: str
 
     @cached_property
@@ -118,6 +99,11 @@ class _FileNow:
         """Return True if the file cannot be parsed now, but has a line that seems to define a name."""
         content = git.read_file(self.root, self.path) or b""
         return git.may_define(content, name) and is_broken(self.path, content)
+
+
+def _file_at(root: str, path: str, time: int, _size: int) -> _FileNow | None:
+    content = git.read_file(root, path)
+    return None if content is None else _FileNow(root, path, time, digest(content))
 
 
 @dataclass(frozen=True)
@@ -232,8 +218,7 @@ class _Comparison:
 
     def _ask(self, question: Callable[..., T], *arguments: object) -> T:
         """Return the answer of a function that asks git about the working tree, cached while HEAD stays."""
-        key = (self.work.root, self.head, self.commit, question.__name__, *arguments)
-        return self.marker.answer(key, partial(question, self.work, *arguments))
+        return cast(T, self.marker.answer(self.head, question, self.work, *arguments))
 
 
 def _has_arrived(work: WorkTree, head: str, anchor: Anchor) -> bool:
@@ -256,26 +241,20 @@ def _is_unchanged(file: File, content: bytes | None) -> bool:
     return bool(current) and all(current.get(_key(name)) == old_hash for name, old_hash in file.symbols)
 
 
-def _named_in_text(file: File) -> list[Item]:
-    """Return the items of a file that a text names: definitions, or else the file itself."""
-    return [(file, symbol) for symbol in file.symbols] or ([(file, None)] if file.is_said else [])
+def _named_in(text: str, anchor: Anchor) -> list[Item]:
+    """Return the items of an anchor that this text names, or all that a text named if it names none.
 
-
-def _named_in_part(items: list[Item], text: str) -> list[Item]:
-    """Return the items that this part of the text names, or all items if it names no item."""
-    names = [
-        symbol[0].rpartition(".")[2] if symbol else os.path.basename(file.path) for file, symbol in items
-    ]
-    return [item for item, name in zip(items, names, strict=True) if name in text] or items
+    A file counts only if the text named no definition in it.
+    """
+    items: list[Item] = []
+    for file in anchor.files:
+        items += [(file, symbol) for symbol in file.symbols] or [(file, None)] * file.is_said
+    return [
+        (file, symbol)
+        for file, symbol in items
+        if (symbol[0].rpartition(".")[2] if symbol else os.path.basename(file.path)) in text
+    ] or items
 
 
 def _key(name: str) -> tuple[str, ...]:
     return tuple(name.split("."))
-
-
-def _keep(cache: OrderedDict[K, T], key: K, value: T, most: int) -> None:
-    """Put a value at the end of a cache that drops its least recently used values."""
-    cache[key] = value
-    cache.move_to_end(key)
-    while len(cache) > most:
-        cache.popitem(last=False)
