@@ -12,6 +12,7 @@ from scrubjay.models.records import Turn
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
+from scrubjay.text.tables import table
 from scrubjay.text.terms import content_words
 from scrubjay.transcripts.failures import Failure, Shape, error_line, names_error, shape
 
@@ -28,31 +29,12 @@ _PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _GENERIC = frozenset("run runs running start command commands use used here out what way project".split())
 _WORD = re.compile(r"[a-z][\w-]+")
 _SHOWN = 80  # characters of a command
-_ASKS = re.compile(
-    r"(?i)\bhow (?:do|does|can|should|are|is|to|did)\b.{0,60}\b(?:run|ran|start|launch|execute|build"
-    r"|built|lint"
-    r"|test|format|deploy|migrat\w+|install|seed|generated?|check|call|invoke)\w*\b"
-    r"|\b(?:which|what)(?:'s| is)? (?:the )?command\b"
-)
-# Words of a question, and names of the commands that answer it.
-_KINDS = {
-    r"tests?|testing|suite|specs?": r"test|tests|pytest|jest|vitest|rspec|phpunit|tox|nox|spec|ctest",
-    r"lint\w*|style check\w*": r"lint|ruff|eslint|flake8|clippy|golangci-lint|rubocop|biome|shellcheck",
-    r"format\w*": r"fmt|format|black|prettier|gofmt|rustfmt",
-    r"types?|type-?check\w*|typing": r"mypy|tsc|pyright|typecheck|type-check|check-types",
-    r"migrat\w+|schema": r"migrate|migration|migrations|alembic|flyway|liquibase|prisma|knex|dbmate|sqlx",
-    r"build\w*|compil\w+|bundle": r"build|compile|assemble|bundle|gradle|gradlew|mvn|cmake|webpack|vite",
-    r"servers?|app|locally|dev|stack": r"serve|dev|runserver|uvicorn|gunicorn|start|up|run",
-    r"deploy\w*|releas\w+|roll ?out": r"deploy|release|ship|kubectl|flyctl|helm|fastlane|ansible-playbook",
-    r"install\w*|set ?up|dependenc\w+": r"install|sync|ci|setup|bootstrap",
-    r"bench\w*|load test\w*": r"bench|benchmark|k6|locust|wrk|hey",
-    r"seed\w*|fixtures?": r"seed|loaddata|fixtures",
-    r"docs?|documentation": r"docs|mkdocs|sphinx-build|typedoc",
-    r"coverage": r"coverage|cov|--cov|--coverage",
-}  # fmt: skip
+_TABLE = table("commands")
+_ASKS = re.compile("|".join(_TABLE["asks"]), re.IGNORECASE)
+# Patterns of words in a question, each with the pattern of the commands that answer it.
 _KIND_RULES = tuple(
     (re.compile(rf"(?i)\b(?:{words})\b"), re.compile(rf"(?:^|[\s/:;&])-{{0,2}}(?:{names})(?=$|[\s:;.&=-])"))
-    for words, names in _KINDS.items()
+    for words, names in _TABLE["kinds"].items()
 )
 
 

@@ -1,6 +1,6 @@
 """Injection: a few remembered lines added to a prompt, and the fence around any injected text."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scrubjay.home.given import sums
@@ -35,12 +35,6 @@ def room(event: Mapping[str, Any]) -> int:
     return limit if isinstance(limit, int) else 0
 
 
-def given(event: Mapping[str, Any]) -> list[str]:
-    """Return the checksums of the memories that the session was shown (`given` of a hook's event)."""
-    checksums = event.get("given")
-    return checksums if isinstance(checksums, list) else []
-
-
 def has_enough_words(prompt: str) -> bool:
     """Return True if a prompt has enough content words to search with."""
     return len(set(content_words(expand(prompt)))) >= LEAST_WORDS
@@ -52,22 +46,23 @@ def injection(
     session_id: str | None,
     max_bytes: int,
     floor: float = FLOOR,
-    given: Collection[str] = (),
+    given: object = (),
 ) -> str:
     """Return the block to add to a prompt, or "" if the answer is doubtful or empty.
 
     The block has at most `max_bytes` of UTF-8. Even in a strong answer each hit must reach the floor, because
     the user did not ask for it. Turns of the prompt's own session are left out, because the model sees them
-    anyway, and so are lines that it was shown before (`given` has their checksums).
+    anyway, and so are lines that it was shown before: `given` is a list of their checksums, as hooks send it.
     """
     if hits.confidence != "strong":
         return ""
+    checksums = given if isinstance(given, list) else []
     lines = [
         line
         for hit in hits.results
         if (hit.relevance_score or 0.0) >= floor
         and (session_id is None or hit.session_id != session_id)
-        and sums(line := one_line(_line(hit)))[0] not in given
+        and sums(line := one_line(_line(hit)))[0] not in checksums
     ]
     return block(_HEAD, lines[:HITS], max_bytes)[0]
 

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.search.hits import as_hit
-from scrubjay.search.retrieval.pools import search
+from scrubjay.search.retrieval.pools import by_ties, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
@@ -53,32 +53,20 @@ async def related(
     if not srcs or not hit_ties.ties:
         return []
     narrowed = replace(question, srcs=srcs)
-    # The passages with the rarest ties come first.
-    (scored_passages,) = await search(
-        store,
-        narrowed,
-        lambda where, dates: store.passages.by_ties(hit_ties.ties, where, MOST_PASSAGES, dates),
-    )
+    (scored_passages,) = await search(store, narrowed, by_ties(store, hit_ties.ties, MOST_PASSAGES))
     passages = [passage for passage, _ in scored_passages]
     if hit_ties.linked:
-        passages += await _passages_of(store, narrowed, hit_ties.linked)
+        of_linked = conditions.both(narrowed.where(), conditions.one_of("record_id", hit_ties.linked))
+        passages += await store.passages.matching(of_linked, MOST_PASSAGES)
     closest = _closest(passages, hit_ties, excluded)
-    src_by_id = {row.record_id: row.src for row in passages}
-    turns, facts = await asyncio.gather(
-        store.get(Turn, [each.id for each in closest if src_by_id[each.id] == "turn"]),
-        store.get(Memory, [each.id for each in closest if src_by_id[each.id] == "memory"]),
-    )
+    ids = [each.id for each in closest]
+    turns, facts = await asyncio.gather(store.get(Turn, ids), store.get(Memory, ids))
     records: dict[str, Turn | Memory] = {**turns, **facts}
     return [
         as_hit(records[each.id]).model_copy(update={"reason": each.tie.reason, "via": each.tie.via})
         for each in closest
         if each.id in records and question.admits(records[each.id])
     ]
-
-
-async def _passages_of(store: Store, question: Question, record_ids: Iterable[str]) -> list[PassageRow]:
-    where = conditions.both(question.where(), conditions.one_of("record_id", record_ids))
-    return await store.passages.matching(where, MOST_PASSAGES)
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
@@ -111,18 +99,14 @@ def _closest(
     counts = Counter(word for tied in shared.values() for word in tied)
     related_records = []
     for record_id, tied in shared.items():
-        if record_id in excluded:
-            continue
-        rare = [
-            tie for word, tie in tied.items() if tie.reason == "relation" or counts[word] <= RARE * tie.weight
-        ]
-        if link := hit_ties.linked.get(record_id):
-            rare.append(link)
-        if rare:
-            strength = {
-                tie: tie.weight * hit_ties.carriers.get(tie.word, 1) / counts.get(tie.word, 1) for tie in rare
-            }
-            closest = max(rare, key=lambda tie: (tie.reason == "relation", strength[tie]))
+        linked = hit_ties.linked.get(record_id)
+        strength = {
+            tie: tie.weight * hit_ties.carriers.get(tie.word, 1) / counts.get(tie.word, 1)
+            for tie in (*tied.values(), *([linked] if linked else ()))
+            if tie.reason == "relation" or counts[tie.word] <= RARE * tie.weight
+        }
+        if strength and record_id not in excluded:
+            closest = max(strength, key=lambda tie: (tie.reason == "relation", strength[tie]))
             closeness = (closest.reason == "relation", sum(strength.values()), dated[record_id])
             related_records.append(_TiedRecord(record_id, closest, closeness))
     return sorted(related_records, key=lambda each: each.closeness, reverse=True)[:MOST_RECORDS]

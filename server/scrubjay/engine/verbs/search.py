@@ -148,7 +148,7 @@ class Search(Verb):
             return ""
         is_question = "?" in request.query  # "fix it today" names a time, but does not ask about it
         hits = await self.recall(request, scope, with_related=False, timed=is_question)
-        room, given = injection.room(event), injection.given(event)
+        room, given = injection.room(event), event.get("given")
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=room, given=given)
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:

@@ -136,12 +136,6 @@ def pairs(
     return likely
 
 
-def pairs_to_read(likely: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that a model should read: the most likely ones whose order may be wrong."""
-    worth_reading = (pair for pair in likely if pair.is_worth_reading)
-    return sorted(worth_reading, key=lambda pair: -pair.odds)[:READ_PAIRS]
-
-
 def with_reading(pair: Pair, reading: float) -> Pair:
     """Return a pair with the log odds after a model has read it."""
     weights, values = READS[pair.kind], read_evidence(pair.odds, reading)
@@ -313,19 +307,15 @@ def _question_evidence(
 ) -> dict[str, Floats]:
     """Return the evidence from the question and the dates that the later records amend the earlier ones."""
     covered = fill_unknown(candidates.signals.coverage, 0.0)
+    days = (candidates.dated_at[newer] - candidates.dated_at[older]) / DAY
     return {
         "distance": np.clip(total[older] - total[newer], -8.0, 8.0),
         "answer": candidates.signals.answer[newer],
         "coverage": covered[newer],
         "coverage_gain": covered[newer] - covered[older],
         # A fact may correct another within the hour, but turns of one session rarely correct each other.
-        "days": np.where(is_fact, 1.0, _scaled_time(candidates.dated_at[newer] - candidates.dated_at[older])),
+        "days": np.where(is_fact, 1.0, np.minimum(np.log1p(days) / math.log1p(_WEEK), 1.0)),
     }
-
-
-def _scaled_time(microseconds: Ints) -> Floats:
-    """Scale the time between records to [0, 1]; 1 means a week or more."""
-    return np.minimum(np.log1p(microseconds / DAY) / math.log1p(_WEEK), 1.0)
 
 
 def compare(older: Compared, newer: Compared, cosine: float) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Searches passages by words, by meaning and by entities, and groups them into records."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,8 +52,7 @@ async def search_pools(store: Store, question: Question, vector: Awaitable[Encod
         question,
         by_words(store, question.text, POOL),
         by_vector(store, vector, POOL),
-        # A query without entities, such as prose, costs nothing.
-        lambda where, dates: store.passages.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
+        by_ties(store, ties, NAMED_POOL),
     )
     pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE], row_ids)
     for passage, value in dense:
@@ -88,18 +87,17 @@ def _prefer_unembedded(pools: Pools, lexical: ScoredPassages, query: str) -> Non
 
 
 async def search(store: Store, question: Question, *searches: Search) -> list[ScoredPassages]:
-    """Run searches concurrently, under the question's conditions; see `_search`."""
+    """Run searches concurrently, under the question's conditions, and read the passages that they find."""
     return (await _search(store, question, *searches))[0]
 
 
 async def _search(
     store: Store, question: Question, *searches: Search
 ) -> tuple[list[ScoredPassages], dict[str, int]]:
-    """Run searches concurrently, under the question's conditions, and read the passages that they find.
+    """Do the same as `search`, and also return the row ids of the passages by their ids.
 
     Expiry is checked afterwards, because few records expire, and as a condition it costs half as much as a
-    search. If a passage is moved in the meantime, all searches are repeated, at most twice. Return the
-    results and the row ids of the passages.
+    search. If a passage is moved in the meantime, all searches are repeated, at most twice.
     """
     unexpired, tries_left = question.where(unexpired=False, dated=False), 3
     while True:
@@ -111,14 +109,10 @@ async def _search(
             unexpired = question.where(dated=False)
         elif not tries_left or all(row_id in rows for row_ids in found_ids for row_id in row_ids):
             break
-    passages = [
-        [
-            (rows[row_id], value)
-            for row_id, value in zip(row_ids, scores.values.tolist(), strict=True)
-            if row_id in rows
-        ]
-        for row_ids, scores in zip(found_ids, results, strict=True)
-    ]
+    passages = []
+    for row_ids, scores in zip(found_ids, results, strict=True):
+        scored = zip(row_ids, scores.values.tolist(), strict=True)
+        passages.append([(rows[row_id], value) for row_id, value in scored if row_id in rows])
     return passages, {row.id: row_id for row_id, row in rows.items()}
 
 
@@ -147,5 +141,10 @@ def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) 
     return run
 
 
-async def _nothing() -> RowScores:
-    return _NOTHING
+def by_ties(store: Store, ties: Mapping[str, Tie], limit: int) -> Search:
+    """Return a search of passages by tied words, the rarest first; it costs nothing without ties."""
+
+    async def run(where: Where, dates: Dates) -> RowScores:
+        return await store.passages.by_ties(ties, where, limit, dates) if ties else _NOTHING
+
+    return run

@@ -15,12 +15,12 @@ from scrubjay.search.retrieval.asked import ParsedQuestion, parse_question
 from scrubjay.search.retrieval.candidates import Candidates, labels, lay_out, whole_texts
 from scrubjay.search.retrieval.currency import (
     READ_LENGTH,
+    READ_PAIRS,
     Pair,
     Vector,
     amend,
     candidates_to_compare,
     pairs,
-    pairs_to_read,
     with_reading,
 )
 from scrubjay.search.retrieval.excerpts import excerpt
@@ -182,8 +182,7 @@ def examine(
     """Fill in the signals of the `first` candidates that need an examination.
 
     Words are compared in the candidates to be `read_closely`, by default only in the first. `matched`, of
-    shape (candidates, tokens), holds how well the first candidates and their neighbours match each token of
-    the question; it is None if tokens are unknown. Passages without token codes stay unknown.
+    shape (candidates, tokens), holds how well each token of the question is matched; NaN if unknown.
     """
     parsed, candidates = gathered.parsed, gathered.candidates
     signals = candidates.signals
@@ -244,16 +243,17 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
 async def with_readings(
     parsed: ParsedQuestion, text: Callable[[int], str], likely: Sequence[Pair]
 ) -> list[Pair]:
-    """Let a model read the likeliest pairs, and change their odds; `text` returns a candidate's text.
+    """Let a model read the likeliest pairs whose order may be wrong, and change their odds.
 
-    Each pair has a thread of its own. Reading takes about 10 ms, in which the loop can serve other clients.
+    `text` returns a candidate's text. Each pair is read in a thread, for about 10 ms.
     """
 
     def read(pair: Pair) -> Pair:
         earlier, later = (excerpt(text(at), parsed.text, READ_LENGTH) for at in (pair.earlier, pair.later))
         return with_reading(pair, change_reader.log_odds(parsed.text, earlier, later))
 
-    chosen = pairs_to_read(likely)
+    worth_reading = (pair for pair in likely if pair.is_worth_reading)
+    chosen = sorted(worth_reading, key=lambda pair: -pair.odds)[:READ_PAIRS]
     read_pairs = await asyncio.gather(*(asyncio.to_thread(read, pair) for pair in chosen))
     readings = dict(zip(chosen, read_pairs, strict=True))
     return [readings.get(pair, pair) for pair in likely]
@@ -307,8 +307,7 @@ async def _rank(gathered: Gathered, columns: dict[str, Floats], *, may_read: boo
 async def read_first(gathered: Gathered, first: Ints, verdict: Mapping[str, float]) -> dict[str, float]:
     """Return a model's log odds that the first candidate answers the question as `read`, or {}.
 
-    The model reads English, and only what may matter. It has a thread of its own: reading takes 2 to 10 ms,
-    in which the loop can serve other clients.
+    The model reads English, and only what may matter, in a thread, for 2 to 10 ms.
     """
     parsed = gathered.parsed
     if parsed.language != "en" or not is_worth_reading(verdict):
