@@ -20,9 +20,7 @@ from scrubjay.text.answers import may_answer
 from scrubjay.text.sentences import shorten
 
 # A passage is named if its score is at least LEAST, and at most BEHIND less than that of the best memory. Of
-# 30 questions that documents answer, 28 get the right document; with BEHIND = 0, 18 would get it, and with
-# LEAST = 0.6, 21. A line is also shown for 2 in 100 questions that memories answer, and for 5 in 100
-# questions without an answer.
+# 30 questions that documents answer, 28 get the right document; 18 with BEHIND = 0, and 21 with LEAST = 0.6.
 LEAST, BEHIND = 0.5, 0.15
 LEAST_BUDGET = 200  # tokens; an answer with a smaller budget has no room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
@@ -61,11 +59,8 @@ async def document_hints(store: Store, question: Question, ranking: Ranking) -> 
 
 
 async def _commits(store: Store, question: Question, ranked: Sequence[RankedChunk]) -> tuple[Hit, ...]:
-    best: dict[str, RankedChunk] = {}
-    for chunk in ranked:
-        best.setdefault(chunk.document_id, chunk)
-    ids = list(best)[:MOST_COMMITS]
-    rows = await store.get(Document, ids) if ids else {}
+    ids = list(dict.fromkeys(chunk.document_id for chunk in ranked))[:MOST_COMMITS]
+    rows = await store.get(Document, ids)
     return tuple(
         commit_as_hit(rows[document_id], question.text, is_first=document_id == ids[0])
         for document_id in ids
@@ -81,10 +76,9 @@ def commit_as_hit(document: Document, query: str, *, is_first: bool) -> Hit:
 
 
 async def _place(store: Store, question: Question, best: RankedChunk) -> DocumentPlace | None:
-    rows = await store.get(Document, [best.document_id], columns=_COLUMNS)
+    document = (await store.get(Document, [best.document_id], columns=_COLUMNS)).get(best.document_id)
     where = conditions.equal("id", best.id)
     lines = await store.passages.select(where, columns=["line_start", "line_end"])
-    document = rows.get(best.document_id)
     if document is None or not question.admits(document) or not lines:
         return None
     return DocumentPlace(

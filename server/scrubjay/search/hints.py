@@ -75,9 +75,8 @@ async def prepared(
 ) -> dict[str, Any]:
     """Return a project's hints and known errors in the form in which they are written to a file.
 
-    Hints whose sentence is in `opening`, also as a title without a full stop, are left out. `mark` returns
-    the mark of each hint. A hint whose code is gone is left out too; any other mark is added to the hint's
-    text.
+    Hints whose sentence is in `opening` are left out, and so are those whose code is gone. `mark` returns the
+    mark of each hint; any other mark is added to the hint's text.
     """
     in_scope = conditions.equal("scope", scope)
     turns = await store.newest(Turn, conditions.both(in_scope, conditions.current(Turn, now)), RECORDS)
@@ -85,10 +84,7 @@ async def prepared(
     chosen = [hint for hint in hints([*facts, *turns]) if hint.sentence.rstrip(".") not in opening][:MOST]
     if mark is not None:
         chosen = _marked(zip(chosen, await mark(chosen), strict=True))
-    return {
-        "about": list(map(asdict, chosen)),
-        "errors": errors(turns[::-1])[-MOST:],
-    }
+    return {"about": list(map(asdict, chosen)), "errors": errors(turns[::-1])[-MOST:]}
 
 
 def _marked(pairs: Iterable[tuple[Hint, Mark | None]]) -> list[Hint]:
@@ -157,12 +153,11 @@ def subjects(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str
 
 def _is_code(name: str, sentence: str) -> bool:
     """Return True if a name is long and is written as code; a bare `JetStream` may be a product's name."""
-    is_marked = (
-        name[0].islower()
-        or "_" in name
-        or re.search(rf"`[\w.]*{re.escape(name)}|{re.escape(name)}\(", sentence)
-    )
-    return len(name) >= _SHORTEST_SYMBOL and bool(is_marked)
+    if len(name) < _SHORTEST_SYMBOL:
+        return False
+    escaped = re.escape(name)
+    is_in_code = re.search(rf"`[\w.]*{escaped}|{escaped}\(", sentence) is not None
+    return name[0].islower() or "_" in name or is_in_code
 
 
 def errors(turns: Sequence[Turn]) -> list[dict[str, Any]]:

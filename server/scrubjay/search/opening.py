@@ -40,7 +40,7 @@ TRAITS = 2  # most facts about the user
 # Most characters of the outcome, of the open points, and of each fact.
 OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
 HALF_LIFE = timedelta(days=30)  # in which a fact loses half of its novelty
-_SESSION = ("Last session", "Before that")  # beginnings of lines that name a session
+_LAST, _EARLIER = "Last session", "Before that"  # beginnings of lines that name a session
 MENTIONED = 0.8  # a line of a file that has this share of a fact's words mentions the fact
 _RULE, _CHANGED = cues("rule"), cues("changed")  # cues of a convention or a warning, and cues of a change
 _HEAD = (
@@ -77,26 +77,21 @@ async def opening(
 ) -> Opening:
     """Return the opening of a session in a project; it is empty if the project has neither turns nor facts.
 
-    The caller has committed everything.
-
-    Args:
-        store: the store of the project's records.
-        scope: the project's scope.
-        now: the current time.
-        session_id: the session that starts; its own turns are left out.
-        source: why the session starts. A resumed session gets only what is newer than its last turn; a forked
-            session gets nothing, because it already had its opening.
-        max_bytes: limit in bytes of UTF-8.
-        instructions: the lines that the project's own files say to an assistant.
-        host: the host of the session; if it is None, `by_host` has an opening for each host with a memory.
+    The turns of `session_id`, the session that starts, are left out. `source` is why it starts: a resumed
+    session gets only what is newer than its last turn; a forked one gets nothing, because it already had its
+    opening. `max_bytes` counts UTF-8. `instructions` are the lines that the project's own files say to an
+    assistant. If `host` is None, `by_host` has an opening for each host with a memory. The caller has
+    committed everything.
     """
     if source == "fork":
         return Opening()
     sessions = await _sessions(store, scope, session_id, now)
     facts = await _facts(store, scope, now)
-    if source == "resume" and (last_turn := await _last_turn(store, scope, session_id, now)):
-        sessions = [turns for turns in sessions if turns[-1].started_at > last_turn.started_at]
-        facts = [fact for fact in facts if fact.created_at > last_turn.started_at]
+    if source == "resume":
+        of_session = _is_turn_of(scope, now, conditions.equal("session_id", session_id or ""))
+        for last_turn in await store.newest(Turn, of_session, 1):
+            sessions = [turns for turns in sessions if turns[-1].started_at > last_turn.started_at]
+            facts = [fact for fact in facts if fact.created_at > last_turn.started_at]
     if not sessions and not any(fact.scope == scope for fact in facts):
         return Opening()
     first, later = await asyncio.to_thread(_session_lines, sessions)
@@ -104,14 +99,16 @@ async def opening(
     def compose(host: str | None) -> Opening:
         chosen = _chosen(*_without_memory_of(host, facts, instructions), now)
         project = [fact for fact in chosen if fact.scope == scope]
+        traits = [fact for fact in chosen if fact.scope != scope][:TRAITS]
         by_line = {
             f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact
-            for fact in (*project, *[fact for fact in chosen if fact.scope != scope][:TRAITS])
+            for fact in (*project, *traits)
         }
         text, shown_lines = block(_HEAD, [*first, *by_line, *later], max_bytes, MOST_CHARACTERS)
         shown = [by_line[line] for line in shown_lines if line in by_line]
         until = min((fact.expires_at for fact in shown if fact.expires_at), default=None)
-        return Opening(text, until, sum(line.startswith(_SESSION) for line in shown_lines), len(shown))
+        named = sum(line.startswith((_LAST, _EARLIER)) for line in shown_lines)
+        return Opening(text, until, named, len(shown))
 
     result = await asyncio.to_thread(compose, host)
     hosts = {fact.source.removesuffix(SUFFIX) for fact in facts if is_of_host(fact)} if host is None else ()
@@ -150,11 +147,6 @@ async def _sessions(store: Store, scope: str, session_id: str | None, now: datet
     return sessions
 
 
-async def _last_turn(store: Store, scope: str, session_id: str | None, now: datetime) -> Turn | None:
-    where = _is_turn_of(scope, now, conditions.equal("session_id", session_id or ""))
-    return next(iter(await store.newest(Turn, where, 1)), None)
-
-
 async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
     """Return the current facts of a project and its user, from which an opening chooses."""
     scopes = conditions.one_of("scope", {scope, USER_SCOPE})
@@ -162,11 +154,9 @@ async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
     lasting = conditions.either(
         conditions.equal("is_static", True), conditions.equal("partition_id", PREFERENCES)
     )
-    rows = [
-        *await store.newest(Memory, current, FACTS),
-        *await store.newest(Memory, conditions.both(current, lasting), FACTS),
-    ]
-    return list({row.id: row for row in rows}.values())
+    newest = await store.newest(Memory, current, FACTS)
+    newest += await store.newest(Memory, conditions.both(current, lasting), FACTS)
+    return list({fact.id: fact for fact in newest}.values())
 
 
 def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime) -> list[Memory]:
@@ -193,11 +183,7 @@ def _is_mentioned(fact: Memory, lines: Sequence[Set[str]]) -> bool:
 
 
 def _worth(fact: Memory, now: datetime) -> float:
-    """Return the weight of a fact, from its importance, recalls, age, length and kind.
-
-    Facts about the subjects of the last sessions get no bonus: with one, openings answered no more first
-    prompts of the made-up projects.
-    """
+    """Return the weight of a fact, from its importance, recalls, age, length and kind."""
     novelty = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
     is_change = statement(fact.content).is_change or bool(_CHANGED.search(fact.content))
     kind = 0.3 * is_lasting(fact) + 0.15 * bool(_RULE.search(fact.content)) + 0.15 * is_change
@@ -218,14 +204,14 @@ def _session_lines(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[
     count = f"{len(last)}{'+' * (len(last) == TURNS)} turn{'s' * (len(last) > 1)}"
     place = f"{_day(last):%Y-%m-%d %H:%M}, {count} ({short_session(summary.session_id)})"
     title_source = f" (title by {summary.title_by})" if summary.title_by else ""
-    first = [f"{_SESSION[0]}: {place}: {shorten(summary.title, TITLE_LIMIT)}{title_source}"]
+    first = [f"{_LAST}: {place}: {shorten(summary.title, TITLE_LIMIT)}{title_source}"]
     earlier_points = (open_points(sessions[n], chain(*sessions[:n])) for n in range(1, len(sessions)))
     left_open = summary.left_open or next(filter(None, earlier_points), ())
     outcome, open_text = fitting(summary.outcome, OUTCOME), fitting(left_open, LEFT_OPEN)
     for label, text in (("Outcome", outcome), ("Left open", open_text)):
         first += [f"{label}: {text}"] if text else []
     titles = [(session, title_of(session)[0]) for session in sessions[1:]]
-    return first, [f"{_SESSION[1]}, {_day(session):%Y-%m-%d}: {title}" for session, title in titles if title]
+    return first, [f"{_EARLIER}, {_day(session):%Y-%m-%d}: {title}" for session, title in titles if title]
 
 
 def _day(session: Sequence[Turn]) -> datetime:

@@ -80,16 +80,14 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 async def facts_repeated_by(store: Store, fact: Memory, vector: NDArray[np.float32]) -> tuple[str, ...]:
     """Return the ids of older facts of the same scope that a fact repeats in other words, except linked ones.
 
-    Only facts near in meaning are compared, because an import may bring 20,000 facts, and few of them
-    repeat another.
+    Only facts near in meaning are compared, because an import may bring 20,000 facts.
     """
     question = _question(fact.content, fact.scope, fact.updated_at)
     (dense,) = await search(store, question, by_vector(store, _ready(EncodedQuery(vector)), PASSAGES))
     near = {row.record_id: NearFact(row.text, cosine) for row, cosine in dense if cosine >= REPEATED}
-    repeated = [
-        other for other, judgement in await _unlinked(store, fact, question, near) if judgement == "known"
-    ]
-    return tuple(sorted(other.id for other in repeated if other.created_at < fact.created_at))
+    judged = await _unlinked(store, fact, question, near)
+    known = [other for other, judgement in judged if judgement == "known"]
+    return tuple(sorted(other.id for other in known if other.created_at < fact.created_at))
 
 
 async def _ready(query: EncodedQuery) -> EncodedQuery:
@@ -134,17 +132,14 @@ async def _nearest(store: Store, question: Question, content: str, embed: EmbedT
 
     searches = by_words(store, question.text, PASSAGES), by_vector(store, encoded(), PASSAGES)
     lexical, dense = await search(store, question, *searches)
-    return {
-        **{row.record_id: NearFact(row.text, None) for row, _ in lexical},
-        **{row.record_id: NearFact(row.text, cosine) for row, cosine in dense},
-    }
+    scored = [*((row, None) for row, _ in lexical), *dense]
+    return {row.record_id: NearFact(row.text, cosine) for row, cosine in scored}
 
 
 def _staged(store: Store, envelope: Envelope) -> dict[str, NearFact]:
     """Return the uncommitted facts of the scope, which searches do not find."""
-    return {
-        row.id: NearFact(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope
-    }
+    in_scope = (row for row in store.staged(Memory) if row.scope == envelope.scope)
+    return {row.id: NearFact(row.content, None) for row in in_scope}
 
 
 def _note(hits: list[Hit]) -> str | None:

@@ -51,19 +51,17 @@ class Question:
         If `unexpired` is False, the caller must check each passage with `is_expired`; if `dated` is False, it
         must check `dates`.
         """
+        at_path = conditions.at_or_below if self.exact_path else conditions.within
         return conditions.both(
             conditions.matching(scope=self.scopes, src=self.srcs, partition_id=self.partition_ids),
             conditions.matching(session_id=self.session_id, record_id=self.record_id, host=self.host),
             self._not_hidden(),
             conditions.unexpired(self.as_of or self.now) if unexpired and not self.forgotten else None,
             conditions.has_all_folded("tags", self.tags) if self.tags else None,
-            None if self.path is None else self._at_path(self.path),
+            None if self.path is None else at_path("path", self.path),
             None if self.filters is None else facets.where(self.filters),
             conditions.dated(self.dates) if dated else None,
         )
-
-    def _at_path(self, path: str) -> Where:
-        return (conditions.at_or_below if self.exact_path else conditions.within)("path", path)
 
     def is_expired(self, passage: PassageRow) -> bool:
         """Return True if a passage may not answer because it has expired."""
@@ -71,14 +69,13 @@ class Question:
         return not self.forgotten and expires_at is not None and expires_at <= micros(self.as_of or self.now)
 
     def _not_hidden(self) -> Where | None:
-        if self.as_of is not None:
-            as_of = micros(self.as_of)
-            existed = conditions.number("dated_at", "<=", as_of)
-            was_visible = conditions.either(
-                conditions.equal("hidden", False), conditions.number("hidden_at", ">", as_of)
-            )
-            return conditions.both(existed, None if self.forgotten else was_visible)
-        return None if self.forgotten else conditions.equal("hidden", False)
+        visible = conditions.equal("hidden", False)
+        if self.as_of is None:
+            return None if self.forgotten else visible
+        as_of = micros(self.as_of)
+        was_visible = conditions.either(visible, conditions.number("hidden_at", ">", as_of))
+        existed = conditions.number("dated_at", "<=", as_of)
+        return conditions.both(existed, None if self.forgotten else was_visible)
 
     def visible_turns(self, session: Session) -> Session:
         """Return a session with only the turns that may be shown."""
@@ -89,8 +86,8 @@ class Question:
     def _is_visible(self, place: Place) -> bool:
         if self.as_of is None:
             return self.forgotten or not place.forgotten
-        as_of = micros(self.as_of)
-        is_remembered = self.forgotten or place.forgotten_at is None or place.forgotten_at > as_of
+        as_of, forgotten_at = micros(self.as_of), place.forgotten_at
+        is_remembered = self.forgotten or forgotten_at is None or forgotten_at > as_of
         return place.started_at <= as_of and is_remembered
 
     def admits(self, record: AnyRecord) -> bool:

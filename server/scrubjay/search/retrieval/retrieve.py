@@ -11,48 +11,15 @@ from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.home.scopes import display_name
 from scrubjay.models.results import Confidence
 from scrubjay.records.passages import with_gloss
+from scrubjay.search.retrieval import currency, ranking, relevance
 from scrubjay.search.retrieval.asked import ParsedQuestion, parse_question
 from scrubjay.search.retrieval.candidates import Candidates, labels, lay_out, whole_texts
-from scrubjay.search.retrieval.currency import (
-    READ_LENGTH,
-    READ_PAIRS,
-    Pair,
-    Vector,
-    amend,
-    candidates_to_compare,
-    pairs,
-    with_reading,
-)
+from scrubjay.search.retrieval.currency import Pair, Vector
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.pools import Pools, search_pools
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import (
-    Floats,
-    Ints,
-    corrected,
-    features,
-    first_features,
-    late_interaction,
-    order,
-    parts,
-    sum_parts,
-    with_neighbours,
-)
-from scrubjay.search.retrieval.relevance import (
-    DEPTH,
-    NAMED_COVERS,
-    READ,
-    WEAK,
-    behind,
-    chance,
-    chances_right,
-    confidence,
-    falls,
-    is_worth_reading,
-    relevance,
-    similarities,
-    verdict_evidence,
-)
+from scrubjay.search.retrieval.ranking import Floats, Ints
+from scrubjay.search.retrieval.relevance import WEAK
 from scrubjay.search.retrieval.replacing import with_replaced
 from scrubjay.search.retrieval.weights import FIRST, ORDER
 from scrubjay.search.retrieval.words import shares
@@ -110,7 +77,7 @@ class Ranking:
         """Return how reliable the hits are; they are worth showing if their chance is at least `weak`."""
         if not len(self.positions):
             return "none"
-        return confidence(self.chance, quoted=self.has_quotation, weak=weak)
+        return relevance.confidence(self.chance, quoted=self.has_quotation, weak=weak)
 
 
 async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: bool = False) -> Ranking:
@@ -123,25 +90,25 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
     if thorough:
         gathered = await _with_cosines(store, gathered)
     candidates = gathered.candidates
-    early = first_features(candidates.signals)
-    first = order(sum_parts(parts(candidates.signals, FIRST, early)))[:EXAMINED]
+    early = ranking.first_features(candidates.signals)
+    first = ranking.order(ranking.sum_parts(ranking.parts(candidates.signals, FIRST, early)))[:EXAMINED]
     matched = None
     if gathered.tokens is not None:
         compared = np.flatnonzero(
-            with_neighbours(first, candidates.signals.session, candidates.signals.place)
+            ranking.with_neighbours(first, candidates.signals.session, candidates.signals.place)
         )
         matched = await token_matches(store, candidates, compared, gathered.tokens)
     read_closely = np.arange(len(candidates.ids)) if thorough else first
     candidates = examine(gathered, first, matched, read_closely)
-    columns = parts(candidates.signals, ORDER, features(candidates.signals, early))
-    total = sum_parts(columns)
-    current = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
+    columns = ranking.parts(candidates.signals, ORDER, ranking.features(candidates.signals, early))
+    total = ranking.sum_parts(columns)
+    current = await with_replaced(store, candidates, total, ranking.order(total)[:EXAMINED])
     if current is not candidates:
-        candidates, total = current, sum_parts(corrected(columns, current.signals))
+        candidates, total = current, ranking.sum_parts(ranking.corrected(columns, current.signals))
     candidates = await with_amended(store, gathered, candidates, total)
     ranked = replace(gathered, candidates=candidates)
     # Programs get every record by its similarity, so they need no verdict on the answer.
-    return await _rank(ranked, corrected(columns, candidates.signals), may_read=not thorough)
+    return await _rank(ranked, ranking.corrected(columns, candidates.signals), may_read=not thorough)
 
 
 async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
@@ -189,11 +156,11 @@ def examine(
     late, answer = np.zeros((2, len(signals)))
     tokens, uneven, covered = np.full((3, len(signals)), np.nan)
     if matched is not None and len(first):
-        late = late_interaction(matched, first, signals.session, signals.place)
+        late = ranking.late_interaction(matched, first, signals.session, signals.place)
         tokens[first], uneven[first] = matched[first].mean(axis=1), matched[first].std(axis=1)
     read = first if read_closely is None else read_closely
     texts = [evident_text(gathered, at) for at in read.tolist()]
-    covered[read] = np.maximum(shares(parsed.weights, texts), NAMED_COVERS * signals.named[read])
+    covered[read] = np.maximum(shares(parsed.weights, texts), relevance.NAMED_COVERS * signals.named[read])
     if (kind := parsed.answer) is not None:
         answer[read] = [1.0 if holds(kind, text) else -1.0 for text in texts]
     # A record too new for tokens is scored by its words, so that it does not lose to older twins.
@@ -227,17 +194,17 @@ async def vectors_of(store: Store, gathered: Gathered, positions: Iterable[int])
 
 async def with_amended(store: Store, gathered: Gathered, candidates: Candidates, total: Floats) -> Candidates:
     """Move later records before the first candidates that they amend."""
-    ranked, parsed = order(total), gathered.parsed
-    compared = candidates_to_compare(candidates, ranked)
+    ranked, parsed = ranking.order(total), gathered.parsed
+    compared = currency.candidates_to_compare(candidates, ranked)
     # A question about a time wants the values of that time.
     if len(compared) < 2 or candidates.signals.date.any():
         return candidates
     vectors = await vectors_of(store, gathered, compared)
     text = (await whole_texts(store, candidates, compared)).__getitem__
-    likely = pairs(candidates, total, ranked, vectors, text, parsed.numbers, parsed.weights.keys())
+    likely = currency.pairs(candidates, total, ranked, vectors, text, parsed.numbers, parsed.weights.keys())
     if parsed.language == "en":
         likely = await with_readings(parsed, text, likely)
-    return amend(candidates, total, likely)
+    return currency.amend(candidates, total, likely)
 
 
 async def with_readings(
@@ -249,11 +216,13 @@ async def with_readings(
     """
 
     def read(pair: Pair) -> Pair:
-        earlier, later = (excerpt(text(at), parsed.text, READ_LENGTH) for at in (pair.earlier, pair.later))
-        return with_reading(pair, change_reader.log_odds(parsed.text, earlier, later))
+        earlier, later = (
+            excerpt(text(at), parsed.text, currency.READ_LENGTH) for at in (pair.earlier, pair.later)
+        )
+        return currency.with_reading(pair, change_reader.log_odds(parsed.text, earlier, later))
 
     worth_reading = (pair for pair in likely if pair.is_worth_reading)
-    chosen = sorted(worth_reading, key=lambda pair: -pair.odds)[:READ_PAIRS]
+    chosen = sorted(worth_reading, key=lambda pair: -pair.odds)[: currency.READ_PAIRS]
     read_pairs = await asyncio.gather(*(asyncio.to_thread(read, pair) for pair in chosen))
     readings = dict(zip(chosen, read_pairs, strict=True))
     return [readings.get(pair, pair) for pair in likely]
@@ -279,16 +248,16 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
 
 async def _rank(gathered: Gathered, columns: dict[str, Floats], *, may_read: bool) -> Ranking:
     candidates, signals = gathered.candidates, gathered.candidates.signals
-    total = sum_parts(columns)
-    positions = order(total)
-    distance = behind(total, quoted=signals.quoted)
+    total = ranking.sum_parts(columns)
+    positions = ranking.order(total)
+    distance = relevance.behind(total, quoted=signals.quoted)
     with_passage = [at for at in positions[:EXAMINED].tolist() if candidates.passages[at] is not None]
-    first = np.array(with_passage[:DEPTH], dtype=np.int64)
-    texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
-    verdict = verdict_evidence(gathered.parsed, signals, total, first, texts)
+    first = np.array(with_passage[: relevance.DEPTH], dtype=np.int64)
+    texts = [evident_text(gathered, at, glossed=True) for at in first[: relevance.READ].tolist()]
+    verdict = relevance.verdict_evidence(gathered.parsed, signals, total, first, texts)
     if may_read:
         verdict |= await read_first(gathered, first, verdict)
-    fall, likely = falls(distance[positions]), chance(verdict)
+    fall, likely = relevance.falls(distance[positions]), relevance.chance(verdict)
     return Ranking(
         candidates,
         gathered.query,
@@ -297,9 +266,9 @@ async def _rank(gathered: Gathered, columns: dict[str, Floats], *, may_read: boo
         total,
         verdict,
         likely,
-        relevance=relevance(fall, likely, quoted=signals.quoted[positions]),
-        right=chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]],
-        similarity=similarities(gathered.parsed, signals)[positions],
+        relevance=relevance.relevance(fall, likely, quoted=signals.quoted[positions]),
+        right=relevance.chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]],
+        similarity=relevance.similarities(gathered.parsed, signals)[positions],
         fall=fall,
     )
 
@@ -310,7 +279,7 @@ async def read_first(gathered: Gathered, first: Ints, verdict: Mapping[str, floa
     The model reads English, and only what may matter, in a thread, for 2 to 10 ms.
     """
     parsed = gathered.parsed
-    if parsed.language != "en" or not is_worth_reading(verdict):
+    if parsed.language != "en" or not relevance.is_worth_reading(verdict):
         return {}
     text = text_to_read(gathered, int(first[0]))
     return {"read": await asyncio.to_thread(answer_reader.log_odds, parsed.text, text)}
