@@ -102,13 +102,6 @@ async def test_all_tags_and_any_partition_must_match(core: Core):
     assert len(texts(await search(core, "zebra", partition_ids=[]))) == 2
 
 
-async def test_since_and_until_bound_the_date(core: Core):
-    for day in (1, 2, 3):
-        await turn(core, f"s{day}", user=f"zebra on day {day}", ts=DAY.format(day))
-    hits = await search(core, "zebra", since=DAY.format(2), until=DAY.format(3))
-    assert texts(hits) == ["zebra on day 2"]
-
-
 async def test_a_search_can_be_limited_to_facts_or_to_one_session(core: Core):
     await fact(core, "zebra fact")
     await session(core, "a", "zebra turn")

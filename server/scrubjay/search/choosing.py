@@ -16,14 +16,13 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Src, Turn
 from scrubjay.models.requests import MOST_TOKENS, SearchMemories
 from scrubjay.models.results import MOST_LEFT_OUT, Confidence, Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
-from scrubjay.search.hits import as_hit, condensed
+from scrubjay.search.hits import as_hit, condensed, cut
 from scrubjay.search.relating import FOLLOWED, related
 from scrubjay.search.retrieval.candidates import Match
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
-from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
 
 DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits; few answers need all of it
@@ -190,7 +189,7 @@ class Selector:
             if self.hits or room <= 0:
                 return False
             # The best hit is never left out, only shortened.
-            hit = _cut(hit, room - (self.measure(hit) - text_length(hit)))
+            hit = cut(hit, room - (self.measure(hit) - text_length(hit)))
         self.spent += self.measure(hit)
         self.hits.append(hit)
         for record in neighbours:
@@ -262,11 +261,6 @@ class Selector:
         if self.programmatic:
             return sys.maxsize
         return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
-
-
-def _cut(hit: Hit, length: int) -> Hit:
-    short = shorten(hit.memory or hit.chunk or "", length)
-    return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short})
 
 
 def _session_order(hit: Hit) -> tuple[object, ...]:

@@ -59,7 +59,16 @@ def condensed(hit: Hit, query: str, *, question: int, answer: int) -> Hit:
         short = f"{_USER}{question_text}{_ASSISTANT}{excerpt(assistant, query, answer)}"
     else:
         short = excerpt(text, query, answer)
-    return hit.model_copy(update={"chunk" if hit.memory is None else "memory": short, "truncated": True})
+    return _truncated(hit, short)
+
+
+def cut(hit: Hit, length: int) -> Hit:
+    """Cut the text of a hit to `length` characters."""
+    return _truncated(hit, shorten(hit.memory or hit.chunk or "", length))
+
+
+def _truncated(hit: Hit, text: str) -> Hit:
+    return hit.model_copy(update={"chunk" if hit.memory is None else "memory": text, "truncated": True})
 
 
 def _fact_as_hit(memory: Memory) -> Hit:

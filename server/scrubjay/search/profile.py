@@ -9,10 +9,9 @@ from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, Profile
 from scrubjay.search.choosing import text_length
-from scrubjay.search.hits import as_hit
+from scrubjay.search.hits import as_hit, cut
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
-from scrubjay.text.sentences import shorten
 
 TOKENS = 400  # default limit of all facts together
 LASTING = 0.6  # lasting facts get at most this share of the tokens; the newest facts get the rest
@@ -63,7 +62,7 @@ def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:
     for row in rows:
         hit = as_hit(row)
         if len(row.content) > LONGEST:
-            hit = hit.model_copy(update={"memory": shorten(row.content, LONGEST), "truncated": True})
+            hit = cut(hit, LONGEST)
         room -= _tokens(hit)
         if room < 0:
             break

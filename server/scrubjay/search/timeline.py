@@ -345,18 +345,9 @@ async def _records(store: Store, entries: Sequence[PassageRow]) -> Mapping[str, 
 def _same_score(question: Question, entries: Sequence[PassageRow]) -> list[ScoredCandidate]:
     """Return entries as candidates in their order, all with the score 1; turns are shown whole."""
     dates = np.array([entry.dated_at for entry in entries], dtype=float)
-    ones = dict.fromkeys(("score", "relevance_score", "ranking_score"), 1.0)
-    return [
-        ScoredCandidate(
-            entry.record_id,
-            record_src(entry),
-            None,
-            {
-                **ones,
-                "importance_score_normalized": entry.importance_score / 10,
-                "recency_score": fresh,
-            },
-            1.0,
-        )
-        for entry, fresh in zip(entries, recency(micros(question.now), dates).tolist(), strict=True)
-    ]
+    candidates = []
+    for entry, fresh in zip(entries, recency(micros(question.now), dates).tolist(), strict=True):
+        fields = dict.fromkeys(("score", "relevance_score", "ranking_score"), 1.0)
+        fields |= {"importance_score_normalized": entry.importance_score / 10, "recency_score": fresh}
+        candidates.append(ScoredCandidate(entry.record_id, record_src(entry), None, fields, 1.0))
+    return candidates

@@ -5,17 +5,10 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-_FILE = "weights.json"
-
 Weights = Mapping[str, float]
 
-
-def _load() -> Mapping[str, Any]:
-    values: Mapping[str, Any] = json.loads((files("scrubjay.search.retrieval") / _FILE).read_text("utf-8"))
-    return values
-
-
-_ALL = _load()
+_FILE = files("scrubjay.search.retrieval") / "weights.json"
+_ALL: Mapping[str, Any] = json.loads(_FILE.read_text("utf-8"))
 FIRST: Weights = _ALL["first"]  # for the features of candidates that are not examined yet
 ORDER: Weights = _ALL["order"]  # for all features
 VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first hits
