@@ -8,20 +8,20 @@ from scrubjay.code.definitions import Definitions, definitions, digest, has_defi
 from scrubjay.code.git import SHORT, Tree
 from scrubjay.code.names import MOST, paths, symbols
 
-_MOST_HOMES = 12  # files that are read to find the definition of a name
+_MOST_FILES = 12  # files that are read to find the definition of a name
 
 
 @dataclass(frozen=True)
 class File:
     """A file that a record names: its hash, and the hash of each named definition in it.
 
-    `is_said` is False for a file that only a tool named.
+    `is_in_text` is False for a file that only a tool named.
     """
 
     path: str
     digest: str
     symbols: tuple[tuple[str, str], ...] = ()
-    is_said: bool = True
+    is_in_text: bool = True
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,16 @@ def anchors(tree: Tree, commit: str, branch: str | None, records: Sequence[Recor
     named = [_names(record, lambda path: tree.listing().find(path)) for record in records]
     own_names = {_last_part(name) for names in named for name in names.symbols}
     sources = _Sources(tree, {path for names in named for path in names.paths}, own_names)
-    missing = {name for names in named for name in names.symbols if not sources.homes(name, names.paths)}
-    defining = tree.defining({part for name in missing for part in name.split(".")[-2:]}) or {}
-    files_by_name = {name: _files_defining(name, defining) for name in missing}
-    sources.add({path for files in files_by_name.values() if len(files) <= _MOST_HOMES for path in files})
+    missing = {
+        name for names in named for name in names.symbols if not sources.files_defining(name, names.paths)
+    }
+    defining = tree.files_defining({part for name in missing for part in name.split(".")[-2:]}) or {}
+    files_by_name = {name: _likely_files(name, defining) for name in missing}
+    sources.add({path for files in files_by_name.values() if len(files) <= _MOST_FILES for path in files})
     return [Anchor(commit[:SHORT], branch, _files(names, sources, files_by_name)) for names in named]
 
 
-def _files_defining(name: str, defining: Mapping[str, set[str]]) -> set[str]:
+def _likely_files(name: str, defining: Mapping[str, set[str]]) -> set[str]:
     """Return the files that may define a name; if some of them may define its class too, only those."""
     *_, class_name, own_name = ("", *name.split("."))
     files = defining.get(own_name, set())
@@ -101,20 +103,23 @@ class _Sources:
         key = resolve(in_file, name)
         return None if key is None else (".".join(key), in_file[key])
 
-    def homes(self, name: str, paths: Collection[str]) -> list[str]:
-        """Return those of these files that define a name."""
+    def files_defining(self, name: str, paths: Collection[str]) -> list[str]:
+        """Return the ones of these files that define a name."""
         return [path for path in paths if self.find(path, name) is not None]
 
 
-def _files(names: _Names, sources: _Sources, elsewhere: Mapping[str, Collection[str]]) -> tuple[File, ...]:
+def _files(names: _Names, sources: _Sources, other_files: Mapping[str, Collection[str]]) -> tuple[File, ...]:
     symbols: dict[str, dict[str, str]] = {path: {} for path in names.paths}
     for name in names.symbols:
-        homes = sources.homes(name, names.paths) or sources.homes(name, elsewhere.get(name, ()))
-        definition = sources.find(homes[0], name) if len(homes) == 1 else None
+        found = sources.files_defining(name, names.paths)
+        found = found or sources.files_defining(name, other_files.get(name, ()))
+        definition = sources.find(found[0], name) if len(found) == 1 else None
         if definition is not None and sum(map(len, symbols.values())) < MOST:
-            symbols.setdefault(homes[0], {}).update([definition])
+            symbols.setdefault(found[0], {}).update([definition])
     return tuple(
-        File(path, digest(sources.contents[path]), tuple(definition.items()), is_said=path in names.in_text)
+        File(
+            path, digest(sources.contents[path]), tuple(definition.items()), is_in_text=path in names.in_text
+        )
         for path, definition in symbols.items()
         if path in sources.contents
     )

@@ -87,7 +87,7 @@ def _row(record_id: str, anchor: Anchor | None) -> tuple[str, str | None, str | 
     if anchor is None:
         return record_id, None, None, None
     files = [
-        [file.path, file.digest, int(file.is_said), *([dict(file.symbols)] if file.symbols else [])]
+        [file.path, file.digest, int(file.is_in_text), *([dict(file.symbols)] if file.symbols else [])]
         for file in anchor.files
     ]
     files_json = json.dumps(files, ensure_ascii=False, separators=(",", ":")) if files else None
@@ -96,7 +96,7 @@ def _row(record_id: str, anchor: Anchor | None) -> tuple[str, str | None, str | 
 
 def _anchor(commit: str, branch: str | None, files: str | None) -> Anchor:
     parsed_files = (
-        File(path, digest, tuple(more[0].items()) if more else (), bool(is_said))
-        for path, digest, is_said, *more in json.loads(files or "[]")
+        File(path, digest, tuple(more[0].items()) if more else (), bool(is_in_text))
+        for path, digest, is_in_text, *more in json.loads(files or "[]")
     )
     return Anchor(commit, branch, tuple(parsed_files))

@@ -103,7 +103,7 @@ class Tree:
                     contents[path] = content
         return contents
 
-    def defining(self, names: Iterable[str]) -> dict[str, set[str]] | None:
+    def files_defining(self, names: Iterable[str]) -> dict[str, set[str]] | None:
         """Map each name to the files with a line that seems to define it; None if git takes too long."""
         valid_names = sorted({name for name in names if re.fullmatch(r"[\w$]+", name)})
         if not valid_names:
@@ -207,7 +207,7 @@ def changes_since(work: WorkTree, commit: str, path: str) -> list[int] | None:
     return None if output is None else [int(line) for line in output.split()]
 
 
-def fate_since(work: WorkTree, commit: str, path: str) -> str | None:
+def new_path_since(work: WorkTree, commit: str, path: str) -> str | None:
     """Return the new path of a missing file that was renamed since a commit, "" if it was removed.
 
     Return None if the file is only not checked out. If that commit does not have the file yet, the comparison

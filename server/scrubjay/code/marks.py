@@ -21,7 +21,7 @@ _MOST_FILES = 2_000  # files that are cached
 _MOST_ANSWERS = 5_000  # answers of git that are cached
 _WORST = ("gone", "changed", "moved")
 _BEFORE_NAME = {"moved": "now in", "changed": "changed, now in", "branch": "only on branch"}
-_MOST_HOMES = 30  # files that are read to find the definition of a name
+_MOST_CANDIDATES = 30  # files that are read to find the definition of a name
 T = TypeVar("T")
 Head = tuple[str, str | None]  # HEAD's commit, and its branch unless HEAD is detached
 Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its name and hash
@@ -67,13 +67,13 @@ class Marker:
         named_items = _named_in(recalled_text, anchor)
         items = named_items or [(file, None) for file in anchor.files]
         comparison = _Comparison(self, work, anchor.commit, head[0])
-        marks = [mark for mark in (comparison.state(*item) for item in items) if mark is not None]
+        marks = [mark for mark in (comparison.mark_of(*item) for item in items) if mark is not None]
         if items and (not marks or not (named_items or len(marks) == len(items))):
             return None
         worst = min(marks, key=lambda mark: _WORST.index(mark.kind), default=None)
-        return comparison.branch(anchor, head[1]) or worst
+        return comparison.branch_mark(anchor, head[1]) or worst
 
-    def file(self, root: str, path: str) -> _FileNow | None:
+    def file(self, root: str, path: str) -> _CurrentFile | None:
         """Return a file as it is now; None if it cannot be read."""
         try:
             stat = os.lstat(os.path.join(root, path))
@@ -83,7 +83,7 @@ class Marker:
 
 
 @dataclass
-class _FileNow:
+class _CurrentFile:
     """A file of a working tree: its time in nanoseconds, its hash, and (on demand) its definitions."""
 
     root: str
@@ -101,9 +101,9 @@ class _FileNow:
         return git.may_define(content, name) and is_broken(self.path, content)
 
 
-def _file_at(root: str, path: str, time: int, _size: int) -> _FileNow | None:
+def _file_at(root: str, path: str, time: int, _size: int) -> _CurrentFile | None:
     content = git.read_file(root, path)
-    return None if content is None else _FileNow(root, path, time, digest(content))
+    return None if content is None else _CurrentFile(root, path, time, digest(content))
 
 
 @dataclass(frozen=True)
@@ -115,24 +115,24 @@ class _Comparison:
     commit: str
     head: str
 
-    def state(self, file: File, symbol: tuple[str, str] | None) -> Mark | None:
+    def mark_of(self, file: File, symbol: tuple[str, str] | None) -> Mark | None:
         """Return the mark of a file, or of a definition in it; None if it is unchanged or unknown."""
-        now = self.marker.file(self.work.root, file.path)
-        if now is None and os.path.lexists(os.path.join(self.work.root, file.path)):
+        current = self.marker.file(self.work.root, file.path)
+        if current is None and os.path.lexists(os.path.join(self.work.root, file.path)):
             return None
-        if now is not None and now.digest == file.digest:
+        if current is not None and current.digest == file.digest:
             return None
         if symbol is None:
-            return self._changed_mark(now) if now is not None else self._removed_mark(file)
+            return self._changed_mark(current) if current is not None else self._removed_mark(file)
         name, old_hash = symbol
-        current_hash = now.definitions.get(_key(name)) if now is not None else None
-        if now is not None and current_hash is None and now.may_define(name.rpartition(".")[2]):
+        current_hash = current.definitions.get(_key(name)) if current is not None else None
+        if current is not None and current_hash is None and current.may_define(name.rpartition(".")[2]):
             return None
-        if now is None or current_hash is None:
-            return self._moved_mark(file.path, name, old_hash, now)
-        return None if current_hash == old_hash else self._changed_mark(now, name)
+        if current is None or current_hash is None:
+            return self._moved_mark(file.path, name, old_hash, current)
+        return None if current_hash == old_hash else self._changed_mark(current, name)
 
-    def branch(self, anchor: Anchor, current: str | None) -> Mark | None:
+    def branch_mark(self, anchor: Anchor, current: str | None) -> Mark | None:
         """Return the mark for a record of another branch whose commit is not in HEAD's history.
 
         The commits of a squash-merged branch are not in that history either. But the code that its records
@@ -142,88 +142,79 @@ class _Comparison:
         if recorded_on is None or recorded_on == current:
             return None
         is_merged = self._ask(git.is_merged, self.commit)
-        if is_merged is not False or self._ask(_has_arrived, self.head, anchor):
+        if is_merged is not False or self._ask(_is_in_tree, self.head, anchor):
             return None
         branches = self._ask(git.branches_with, self.commit)
         name = recorded_on if recorded_on in branches else next(iter(branches), None)
         return None if name is None else self._mark("branch", now=name)
 
-    def _changed_mark(self, now: _FileNow, symbol: str | None = None) -> Mark:
-        times = self._ask(git.changes_since, self.commit, now.path)
-        if times is None or (not times and now.digest == self._ask(_digest_at, self.head, now.path)):
-            return self._mark("changed", now.path, symbol)  # the record is about an uncommitted edit
-        last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
-        return self._mark("changed", now.path, symbol, commits=len(times), last=last)
+    def _changed_mark(self, current: _CurrentFile, symbol: str | None = None) -> Mark:
+        times = self._ask(git.changes_since, self.commit, current.path)
+        if times is None or (not times and current.digest == self._ask(_digest_at, self.head, current.path)):
+            return self._mark("changed", current.path, symbol)  # the record is about an uncommitted edit
+        last = datetime.fromtimestamp(times[0] if times else current.time / 1e9, UTC)
+        return self._mark("changed", current.path, symbol, commits=len(times), last=last)
 
     def _removed_mark(self, file: File) -> Mark | None:
         """Return the mark of a missing file; None if it is only not checked out."""
-        new_path = self._ask(git.fate_since, self.commit, file.path)
+        new_path = self._ask(git.new_path_since, self.commit, file.path)
         if not new_path:
             return None if new_path is None else self._mark("gone", file.path)
         new_file = self.marker.file(self.work.root, new_path)
         is_changed = new_file is not None and new_file.digest != file.digest
         return self._mark("changed" if is_changed else "moved", file.path, now=new_path)
 
-    def _moved_mark(self, path: str, name: str, old_hash: str, now: _FileNow | None) -> Mark | None:
+    def _moved_mark(self, path: str, name: str, old_hash: str, current: _CurrentFile | None) -> Mark | None:
         """Return the mark of a definition that is no longer in its file."""
-        home = None
-        if now is None:
-            new_path = self._ask(git.fate_since, self.commit, path)
+        new_path = None
+        if current is None:
+            new_path = self._ask(git.new_path_since, self.commit, path)
             if new_path is None:
                 return None
-            home = new_path if new_path and self._current_hash(new_path, name) else None
-        home = home or self._ask(self._home_of, path, name, old_hash, now and now.digest)
-        if home is None and now is not None:
-            return self._changed_mark(now, name)
-        if not home:
+        if not new_path or not self._current_hash(new_path, name):
+            new_path = self._ask(self._file_with, path, name, old_hash, current and current.digest)
+        if new_path is None and current is not None:
+            return self._changed_mark(current, name)
+        if not new_path:
             return self._mark("gone", path, name)
-        is_changed = self._current_hash(home, name) != old_hash
-        return self._mark("changed" if is_changed else "moved", path, name, now=home)
+        is_changed = self._current_hash(new_path, name) != old_hash
+        return self._mark("changed" if is_changed else "moved", path, name, now=new_path)
 
-    def _home_of(self, work: WorkTree, path: str, name: str, old_hash: str, _: str | None) -> str | None:
+    def _file_with(self, work: WorkTree, path: str, name: str, old_hash: str, _: str | None) -> str | None:
         """Return the first other file with the same definition, or the only one that defines the name since.
 
         Return "" if there is no such file, None if git does not answer. The last argument is the hash of the
         file at `path` now, with which the answer may change.
         """
         own_name = name.rpartition(".")[2]
-        defining = Tree(work, None, git.SECONDS).defining([own_name])
+        defining = Tree(work, None, git.SECONDS).files_defining([own_name])
         if defining is None:
             return None
-        candidates = sorted(defining.get(own_name, set()) - {path})[:_MOST_HOMES]
-        homes = {
-            candidate: current_hash
-            for candidate in candidates
-            if (current_hash := self._current_hash(candidate, name))
-        }
-        if same := [candidate for candidate, current_hash in homes.items() if current_hash == old_hash]:
+        candidates = sorted(defining.get(own_name, set()) - {path})[:_MOST_CANDIDATES]
+        hashes = {candidate: self._current_hash(candidate, name) for candidate in candidates}
+        if same := [candidate for candidate in candidates if hashes[candidate] == old_hash]:
             return same[0]
-        matches = []
-        if homes:
-            old_contents = Tree(work, self.commit, git.SECONDS).read(homes)
-            matches = [
-                candidate
-                for candidate in homes
-                if _key(name) not in definitions(candidate, old_contents.get(candidate, b""))
-            ]
-        return matches[0] if len(matches) == 1 else ""
+        others = [candidate for candidate in candidates if hashes[candidate]]
+        old_contents = Tree(work, self.commit, git.SECONDS).read(others)
+        new = [each for each in others if _key(name) not in definitions(each, old_contents.get(each, b""))]
+        return new[0] if len(new) == 1 else ""
 
     def _mark(self, kind: Any, path: str | None = None, symbol: str | None = None, **details: Any) -> Mark:
         text = text_of(kind, **details)
         return Mark(text=text, kind=kind, path=path, symbol=symbol, at=self.commit, **details)
 
     def _current_hash(self, path: str, name: str) -> str | None:
-        now = self.marker.file(self.work.root, path)
-        return None if now is None else now.definitions.get(_key(name))
+        current = self.marker.file(self.work.root, path)
+        return None if current is None else current.definitions.get(_key(name))
 
     def _ask(self, question: Callable[..., T], *arguments: object) -> T:
         """Return the answer of a function that asks git about the working tree, cached while HEAD stays."""
         return cast(T, self.marker.answer(self.head, question, self.work, *arguments))
 
 
-def _has_arrived(work: WorkTree, head: str, anchor: Anchor) -> bool:
+def _is_in_tree(work: WorkTree, head: str, anchor: Anchor) -> bool:
     """Return True if all the code that a record names is unchanged in HEAD's tree."""
-    files = [file for file in anchor.files if file.is_said] or anchor.files
+    files = [file for file in anchor.files if file.is_in_text] or anchor.files
     contents = Tree(work, head, git.SECONDS).read([file.path for file in files])
     return bool(files) and all(_is_unchanged(file, contents.get(file.path)) for file in files)
 
@@ -248,7 +239,7 @@ def _named_in(text: str, anchor: Anchor) -> list[Item]:
     """
     items: list[Item] = []
     for file in anchor.files:
-        items += [(file, symbol) for symbol in file.symbols] or [(file, None)] * file.is_said
+        items += [(file, symbol) for symbol in file.symbols] or [(file, None)] * file.is_in_text
     return [
         (file, symbol)
         for file, symbol in items

@@ -312,7 +312,7 @@ def _spread(count: int) -> Iterator[int]:
     """
     yield from dict.fromkeys((0, count - 1)) if count else ()
     gaps = [(0, count - 1)]
-    for low, high in gaps:  # which grows
+    for low, high in gaps:  # the loop appends to them
         if high - low > 1:
             middle = (low + high) // 2
             yield middle

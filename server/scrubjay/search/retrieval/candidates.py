@@ -100,13 +100,17 @@ def lay_out(
     dates = [turn.started_at for turn in turns] + [passage.dated_at for passage in others]
     passages = [*map(pools.best.get, ids)]
     no_session = [-1] * len(others)
+    entity_weights = {
+        record_id: max((tie.weight for tie in ties), default=0.0)
+        for record_id, ties in pools.entities.items()
+    }
     quoted = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
     importance = [_TURN_IMPORTANCE if passage is None else passage.importance_score for passage in passages]
     signals = Signals(
         date=_closeness(dates, periods),
         speaker=np.array([bool(speaker) and role == speaker for role in roles], dtype=bool),
         quoted=np.array([record_id in quoted for record_id in ids], dtype=bool),
-        named=np.maximum(_entity_weights(pools, ids), _label_shares(passages, query)),
+        named=np.maximum(_column(entity_weights, ids, 0.0), _label_shares(passages, query)),
         session=np.array(
             [number for number, (_, positions) in enumerate(places) for _ in positions] + no_session,
             dtype=np.int64,
@@ -174,11 +178,3 @@ def _label_shares(passages: Sequence[PassageRow | None], query: str) -> Floats:
     shares = np.zeros(len(passages))
     shares[facts] = [share_of[text] for text in texts]
     return shares
-
-
-def _entity_weights(pools: Pools, ids: Sequence[str]) -> Floats:
-    weights = {
-        record_id: max((tie.weight for tie in ties), default=0.0)
-        for record_id, ties in pools.entities.items()
-    }
-    return _column(weights, ids, 0.0)

@@ -2,7 +2,7 @@
 
 import re
 
-from scrubjay.search.retrieval.asked import ParsedQuestion, parse_question
+from scrubjay.search.retrieval.asked import parse_question
 from scrubjay.search.retrieval.words import stems_in
 from scrubjay.text.answer_kinds import holds
 from scrubjay.text.sentences import shorten
@@ -28,11 +28,12 @@ def excerpt(text: str, query: str, room: int) -> str:
     if len(text) <= room:
         return text
     parsed = parse_question(query)
+    kind = parsed.answer
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()][:MOST_SENTENCES]
     stems, total = frozenset(parsed.weights), sum(parsed.weights.values()) or 1.0
     matched = [stems_in(sentence, stems) for sentence in sentences]
     bonus = [
-        _NUMBER * any(map(str.isdigit, sentence)) + _ANSWER * _is_answer(parsed, sentence)
+        _NUMBER * any(map(str.isdigit, sentence)) + _ANSWER * bool(kind and holds(kind, sentence))
         for sentence in sentences
     ]
     best, chosen = -1.0, range(1)
@@ -47,7 +48,3 @@ def excerpt(text: str, query: str, room: int) -> str:
         if worth > best + _EQUAL or (worth >= best - _EQUAL and covered > 0 and is_relevant):
             best, chosen = worth, range(start, end)
     return shorten(" ".join(sentences[at] for at in chosen) + " …" * (len(chosen) < len(sentences)), room)
-
-
-def _is_answer(parsed: ParsedQuestion, sentence: str) -> bool:
-    return parsed.answer is not None and holds(parsed.answer, sentence)
