@@ -43,7 +43,7 @@ def test_the_doctor_names_what_each_client_lacks(user, monkeypatch):
     page = user.types("doctor").stdout
     assert "Claude Code" in page and "lacks the hooks" in page
     monkeypatch.setenv("HOME", str(user.folder))
-    shown = {each["host"]: each for each in described(Place(user.env, str(user.project), user.home.root, 0))}
+    shown = {each["host"]: each for each in described(Place(user.env, str(user.project), user.home.root))}
     assert shown["claude-code"]["tools"] and not shown["claude-code"]["capture"]
     assert re.search("lacks the hooks: its turns are not captured", shown["claude-code"]["trouble"][0])
     assert "/nowhere/scrubjay, which does not exist" in shown["cursor"]["trouble"][0]
@@ -130,7 +130,7 @@ def test_the_doctor_says_once_what_is_wrong_with_the_settings(tmp_path):
 
 def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     home = open_home(str(tmp_path / "home"))
-    place = Place({}, str(tmp_path), home.root, 0)
+    place = Place({}, str(tmp_path), home.root)
     assert not list(guarded("keys", http, place))
     tokens.add(home, datetime.now(UTC), name="editor")
     (finding,) = guarded("keys", http, place)

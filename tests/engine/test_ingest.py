@@ -186,7 +186,7 @@ async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, de
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
 def test_a_pattern_over_nested_folders_gives_files_or_an_error(deep_tree: Path):
-    place = Place({}, str(deep_tree), str(deep_tree), 0)
+    place = Place({}, str(deep_tree), str(deep_tree))
     try:
         assert os.path.realpath(deep_tree / "docs" / "ports.md") in absolute(place, ["**/*.md"])
     except InputError as error:

@@ -101,7 +101,7 @@ class User:
         paths = list(written(made.events))
         for path in paths:
             os.utime(path, (made.now.timestamp(),) * 2)
-        place = Place(self.env, str(made.root), self.home.root, os.getpid())
+        place = Place(self.env, str(made.root), self.home.root)
         importer = _Importer(place, _policy(self.home), None, None)
         history = next(each for each in HISTORIES if each.host == "claude-code")
         loop = asyncio.get_running_loop()

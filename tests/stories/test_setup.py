@@ -62,7 +62,7 @@ def hosts(page: str) -> dict[str, dict]:
 def doctor(user: User, patch: pytest.MonkeyPatch) -> str:
     """The doctor's findings about the assistants, which need no engine."""
     patch.setenv("HOME", str(user.folder))
-    place = Place(user.env, str(user.project), user.home.root, 0)
+    place = Place(user.env, str(user.project), user.home.root)
     return "\n".join(map(str, registrations(place, find_clients(place.env, place.cwd), None)))
 
 

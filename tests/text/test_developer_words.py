@@ -278,7 +278,7 @@ async def test_only_facts_and_short_turns_are_embedded_with_a_gloss(core: Core):
 
 
 def test_the_doctor_names_the_damaged_line_of_a_home(home: Home, tmp_path: Path):
-    place = Place({}, str(tmp_path), home.root, 0)
+    place = Place({}, str(tmp_path), home.root)
     assert list(guarded("words", doctor_words, place)) == []
     Path(home.words).write_bytes(b"\xef\xbb\xbf# mine\nFrobnik\tpackage manager\n")  # as Notepad writes
     (good,) = guarded("words", doctor_words, place)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, existing_folder, flag, value
+from scrubjay.cli.command import JSON, Place, command, flag, value
 from scrubjay.cli.display import Progress, contents, local, plural, print_answer, redaction_notice, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
@@ -34,11 +34,11 @@ def export(place: Place, options: argparse.Namespace) -> None:
         return
     if options.file != "-":
         destination, out = place.path(options.file), sys.stdout
-        existing_folder(place, os.path.dirname(destination))
-        counts = _call(place, "export", "exporting", path=destination, scope=scope)
+        place.folder(os.path.dirname(destination))
+        counts = _export(place, destination, scope)
     else:
         with _private_file(place) as path:
-            counts = _call(place, "export", "exporting", path=path, scope=scope)
+            counts = _export(place, path, scope)
             with open(path, "rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
@@ -52,16 +52,16 @@ def _export_notes(place: Place, folder: str, scope: str | None) -> None:
         raise InputError("Notes need a folder: `scrubjay export --markdown FOLDER`.")
     folder = place.path(folder)
     with _private_file(place) as path:
-        _call(place, "export", "exporting", path=path, scope=scope)
+        _export(place, path, scope)
         with open(path, "rb") as lines:
             count = write_notes(folder, lines, datetime.now(UTC))
     print(f"{plural(count, 'note')} written to {folder}.")
 
 
-def _call(place: Place, method: str, label: str, **arguments: Any) -> dict[str, Any]:
-    with call_engine(place) as engine, Progress(label) as progress:
-        answer: dict[str, Any] = engine.call(method, drop_none(**arguments), progress.step)
-    return answer
+def _export(place: Place, path: str, scope: str | None) -> dict[str, Any]:
+    with Progress("exporting") as progress:
+        counts: dict[str, Any] = place.ask("export", progress.step, path=path, scope=scope)
+    return counts
 
 
 @command(
@@ -100,7 +100,8 @@ def import_(place: Place, options: argparse.Namespace) -> int:
 def _import(place: Place, path: str, *, as_json: bool) -> int:
     if not os.path.isfile(path):
         raise InputError(f"{path} is not a file. Give the path of an export, or `-` for standard input.")
-    counts = _call(place, "import", "importing", path=path)
+    with Progress("importing") as progress:
+        counts = place.ask("import", progress.step, path=path)
     print_answer(counts, _imported_lines(counts), as_json=as_json)
     return 1 if counts["different"] else 0
 
@@ -133,7 +134,8 @@ def _private_file(place: Place) -> Iterator[str]:
 def backup(place: Place, options: argparse.Namespace) -> None:
     """Copy the whole home into a folder while it is in use."""
     folder = place.path(options.folder)
-    counts = _call(place, "backup", "copying", path=folder)
+    with Progress("copying") as progress:
+        counts = place.ask("backup", progress.step, path=folder)
     copy = f"{plural(counts['files'], 'file')}, {size(counts['bytes'])}"
     print(f"{contents(counts)} and their index are copied to {folder} ({copy}) and checked.")
 
@@ -171,6 +173,3 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
         print("The current HTTP keys stay valid, not those of the backup.")
     if was_used:
         print(f"The previous home is in {previous}; delete it when you no longer need it.")
-
-
-COMMANDS = (export, import_, backup, restore_backup)

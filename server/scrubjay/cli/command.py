@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import namedtuple
 from collections.abc import Callable
 
 from scrubjay.errors import InputError
@@ -17,22 +18,19 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrubjay.home.settings import Settings
-    from scrubjay.pipe.client import EngineClient
+    from scrubjay.pipe.client import EngineClient, OnProgress
 
 
 class Place:
-    """The context of a command: environment, working directory, and the resulting home folder."""
+    """The context of a command: environment, working directory, home folder, and the engine of that home."""
 
-    def __init__(self, env: Mapping[str, str], cwd: str, root: str, pid: int) -> None:
-        self.env, self.cwd, self.root, self.pid = env, cwd, root, pid
+    def __init__(self, env: Mapping[str, str], cwd: str, root: str) -> None:
+        self.env, self.cwd, self.root = env, cwd, root
+        self._client: EngineClient | None = None  # of all calls of `ask`
 
     @property
     def home(self) -> Home:
-        """The home, created if missing.
-
-        Raises:
-            HomeError: it cannot be used.
-        """
+        """The home, created if missing. Raises HomeError if it cannot be used."""
         return open_home(self.root)
 
     @property
@@ -44,27 +42,86 @@ class Place:
         """Return a typed path as absolute and without `~`."""
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(typed)))
 
+    def folder(self, typed: str, *, may_be_gone: bool = False) -> str:
+        """Return the absolute path of an existing folder. Raises InputError if it does not exist.
 
-class Argument:
-    """An argument, or an option if its names begin with a dash, in argparse's terms."""
+        With `may_be_gone`, also accept the absolute path of a missing folder, unless a folder has a similar
+        name.
+        """
+        folder = self.path(typed)
+        if typed and os.path.isdir(folder):
+            return folder
+        parent, name = os.path.split(folder)
+        suggestion = nearest(name, next(os.walk(parent), (parent, [], []))[1])
+        if may_be_gone and os.path.isabs(typed) and not suggestion:
+            return folder
+        raise InputError(f"There is no folder {typed!r}.{suggestion} Give the path of an existing one.")
 
-    def __init__(self, names: tuple[str, ...], options: Mapping[str, Any]) -> None:
-        self.names, self.options = names, options
+    @property
+    def has_engine(self) -> bool:
+        """Return True if an engine is running for the home."""
+        from scrubjay.wire.lock import is_held
+
+        return is_held(self.home.engine_lock)
+
+    def engine(self, *, scope: str | None = None, start: bool = True) -> EngineClient:
+        """Return a client of the engine, which `start` starts if necessary.
+
+        Raises EngineError if the engine cannot be started or reached.
+        """
+        from scrubjay.pipe.client import open_client
+        from scrubjay.wire.hello import hello_from
+
+        if start and not self.has_engine:
+            print_progress("starting the engine ...")
+        hello = hello_from("cli", self.env, self.cwd, os.getpid(), scope=scope)
+        client = open_client(self.home, hello, self.env, start=start)
+        for notice in client.engine.get("notices", []) if start else ():
+            print(f"scrubjay: {notice}", file=sys.stderr)
+        return client
+
+    def running_engine(self) -> EngineClient | None:
+        """Return a client of the running engine, or None if no engine is running. Raises as `engine` does."""
+        return self.engine(start=False) if self.has_engine else None
+
+    def ask(self, method: str, report: OnProgress | None = None, **arguments: Any) -> Any:
+        """Return the engine's answer to one call, starting it if necessary; leave out arguments of None."""
+        self._client = self._client or self.engine()
+        return self._client.call(method, drop_none(**arguments), report)
+
+    def close(self) -> None:
+        """Close the connection that `ask` opened."""
+        if self._client is not None:
+            self._client.close()
+
+    def current_scope(self) -> str:
+        """Return the scope of the working directory."""
+        scope: str | None = self.ask("status", brief=True)["scope"]
+        return scope or USER_SCOPE
+
+    def scope(self, typed: str, *, may_be_new: bool) -> str:
+        """Return the scope that the user typed, by its name or by a display name that no other scope has.
+
+        Raises InputError if it is unknown and not `may_be_new`, if another has a similar name, or if several
+        match.
+        """
+        names = {entry["scope"] for entry in list_scopes(self.home)}
+        if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
+            names |= self.ask("scopes").keys()  # it also knows scopes named by users
+        return find_scope(typed, names, may_be_new=may_be_new)
 
 
-Arguments = tuple[Argument | tuple[Argument, ...], ...]  # only one argument of an inner tuple may be used
-Run = Callable[[Place, argparse.Namespace], int | None]  # the exit code, None for 0
+Argument = namedtuple("Argument", "names options")
+"""An argument, or an option if its names begin with a dash, in argparse's terms."""
 
+Run = Callable[[Place, argparse.Namespace], int | None]  # returns the exit code, None for 0
 
-class Command:
-    """One command: its name, the sentence that lists it, its function, and its arguments."""
-
-    def __init__(self, name: str, summary: str, run: Run, arguments: Arguments) -> None:
-        self.name, self.summary, self.run, self.arguments = name, summary, run, arguments
+Command = namedtuple("Command", "name summary run arguments")
+"""One command: its name, the sentence that lists it, its function, and its arguments."""
 
 
 def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:
-    """Decorate a function as a command with the function's name and docstring."""
+    """Decorate a function as a command with its name and docstring; of a tuple, one argument may be used."""
 
     def make(run: Run) -> Command:
         return Command(run.__name__.rstrip("_").replace("_", "-"), run.__doc__ or "", run, arguments)
@@ -91,8 +148,8 @@ def choice(name: str, choices: Sequence[str], help_text: str, **options: Any) ->
 
 JSON = flag("--json", "print the engine's answer as JSON")
 SCOPE = (
+    flag("-a --all", "use every project", action="store_const", const=EVERY_SCOPE, dest="scope"),
     value("-s --scope", "NAME", "use this scope instead of this folder's project (`scrubjay scopes`)"),
-    flag("-a --all", "use every project"),
 )
 
 
@@ -101,62 +158,8 @@ def drop_none(**values: Any) -> dict[str, Any]:
     return {name: each for name, each in values.items() if each is not None}
 
 
-def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
-    """Return a client of the engine, starting it if necessary.
-
-    Raises:
-        EngineError: it cannot be started or reached.
-    """
-    from scrubjay.pipe.client import open_client
-    from scrubjay.wire.hello import hello_from
-
-    if not is_engine_running(place.home):
-        print_progress("starting the engine ...")
-    hello = hello_from("cli", place.env, place.cwd, place.pid, scope=scope)
-    client = open_client(place.home, hello, place.env)
-    for notice in client.engine.get("notices", []):
-        print(f"scrubjay: {notice}", file=sys.stderr)
-    return client
-
-
-def visit_engine(place: Place) -> EngineClient | None:
-    """Return a client of the running engine, or None if no engine is running; start none.
-
-    Raises:
-        EngineError: an engine is running, but cannot be reached.
-    """
-    from scrubjay.pipe.client import open_client
-    from scrubjay.wire.hello import hello_from
-
-    if not is_engine_running(place.home):
-        return None
-    return open_client(place.home, hello_from("cli", place.env, place.cwd, place.pid), place.env, start=False)
-
-
-def is_engine_running(home: Home) -> bool:
-    """Return True if an engine is running for this home."""
-    from scrubjay.wire.lock import is_held
-
-    return is_held(home.engine_lock)
-
-
-def chosen_scope(options: argparse.Namespace) -> str | None:
-    """Return the scope that the options SCOPE choose, or None for the scope of the working directory."""
-    return "*" if options.all else options.scope
-
-
-def current_scope(engine: EngineClient) -> str:
-    """Return the scope of the working directory."""
-    scope: str | None = engine.call("status", {"brief": True})["scope"]
-    return scope or USER_SCOPE
-
-
 def refuse_below_one(name: str, number: int) -> None:
-    """Refuse an option's number below 1.
-
-    Raises:
-        InputError: it is below 1.
-    """
+    """Raise InputError if an option's number is below 1."""
     if number < 1:
         raise InputError(f"{name} = {number}: must be a whole number of at least 1.")
 
@@ -170,37 +173,6 @@ def full_name(scope: str) -> str:
     """Return a scope's name, with its project's own name if the scope does not spell that."""
     name = display_name(scope)
     return scope if name in scope else f"{scope}, {name}"
-
-
-def resolve_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
-    """Return the scope that the user typed, by its name or by a display name that no other scope has.
-
-    Raises:
-        InputError: the scope is unknown and not `may_be_new`, another has a similar name, or several match.
-    """
-    names = {entry["scope"] for entry in list_scopes(place.home)}
-    if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
-        with call_engine(place) as engine:  # it also knows scopes named by users
-            names |= engine.call("scopes", {}).keys()
-    return find_scope(typed, names, may_be_new=may_be_new)
-
-
-def existing_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
-    """Return the absolute path of an existing folder.
-
-    With `may_be_gone`, also accept the absolute path of a missing folder, unless a folder has a similar name.
-
-    Raises:
-        InputError: the folder does not exist.
-    """
-    folder = place.path(typed)
-    if typed and os.path.isdir(folder):
-        return folder
-    parent, name = os.path.split(folder)
-    suggestion = nearest(name, next(os.walk(parent), (parent, [], []))[1])
-    if may_be_gone and os.path.isabs(typed) and not suggestion:
-        return folder
-    raise InputError(f"There is no folder {typed!r}.{suggestion} Give the path of an existing one.")
 
 
 def how_to_switch_on(settings: Settings) -> str:

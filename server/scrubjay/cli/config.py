@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import Place, command, existing_folder, how_to_switch_on, value, visit_engine
+from scrubjay.cli.command import Place, command, how_to_switch_on, value
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
 
@@ -29,7 +29,7 @@ def config(place: Place, options: argparse.Namespace) -> None:
         if options.key in _FOLDERS:
             folders = getattr(load(place.home.config), options.key)
             for folder in set(parsed(options.key, value)) - set(folders):
-                existing_folder(place, folder)
+                place.folder(folder)
         if options.key == "model":
             _refuse_no_model(parsed(options.key, value))
         settings = _change(place, options.key, value)
@@ -77,7 +77,7 @@ FOLDER = value("folder", "FOLDER", "the folder and all below it (default: this o
 @command(FOLDER)
 def exclude(place: Place, options: argparse.Namespace) -> None:
     """Never capture sessions in a folder."""
-    folder = existing_folder(place, options.folder, may_be_gone=True)  # its sessions may still be imported
+    folder = place.folder(options.folder, may_be_gone=True)  # its sessions may still be imported
     excluded = load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", [*excluded, folder])
@@ -104,7 +104,7 @@ def _change(place: Place, key: str, value: Any) -> Settings:
     settings = change(place.home.config, key, value)
     write_capture(place.home, settings, datetime.now(UTC))
     try:
-        if engine := visit_engine(place):
+        if engine := place.running_engine():
             with engine:
                 if key in engine.call("reload", {})["restart"]:
                     advice = "`scrubjay stop` ends it, and the next one uses the new value."
@@ -136,6 +136,3 @@ def _check_model(place: Place, model: str) -> None:
     else:
         until = "until `scrubjay reindex` has embedded them again"
         print(f"Memories that another model embedded are only found by words {until}.")
-
-
-COMMANDS = (pause, resume, exclude, include, config)

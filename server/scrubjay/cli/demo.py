@@ -67,7 +67,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         raise
     finally:
         try:
-            _repeat(lambda: finish(Place(env, project, home, place.pid)))
+            _repeat(lambda: finish(Place(env, project, home)))
         except EngineError as error:
             keep = True
             print(f"The demo's engine is still running: {error}")

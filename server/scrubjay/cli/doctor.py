@@ -16,7 +16,7 @@ from typing import Any
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, find_clients
-from scrubjay.cli.command import Place, call_engine, command, flag, how_to_switch_on
+from scrubjay.cli.command import Place, command, flag, how_to_switch_on
 from scrubjay.cli.display import contents, plural, size, span
 from scrubjay.cli.registered import (
     NOTE,
@@ -196,7 +196,7 @@ def model(place: Place) -> Findings:
 
 def engine(place: Place, clients: Clients, *, mend: bool) -> Findings:
     """Check the engine, its store, and that a turn passes through it."""
-    with call_engine(place) as client:
+    with place.engine() as client:
         facts = client.call("status", {"wait": True})
         if facts["failure"]:
             raise EngineError(f"The engine is running, but cannot work: {facts['failure']}")
@@ -313,7 +313,7 @@ def round_trip(place: Place, clients: Clients) -> Findings:
 
 
 def _recall_finding(place: Place, session: str, question: str, hook_seconds: list[float]) -> Finding:
-    with call_engine(place, scope=SCOPE) as engine:
+    with place.engine(scope=SCOPE) as engine:
         started = time.perf_counter()
         hits = engine.call("search", {"query": question, "session_id": session, "scope": SCOPE})["results"]
         waited = time.perf_counter() - started

@@ -15,10 +15,7 @@ from scrubjay.cli.command import (
     JSON,
     SCOPE,
     Place,
-    call_engine,
-    chosen_scope,
     command,
-    current_scope,
     drop_none,
     flag,
     refuse_below_one,
@@ -61,7 +58,7 @@ def index(place: Place, options: argparse.Namespace) -> int:
     if not options.paths and not options.git:
         raise InputError("Give the path of a file or a folder, such as `.`, or --git for commits only.")
     paths = _absolute(place, options.paths or ["."])
-    with call_engine(place, scope=options.scope) as engine:
+    with place.engine(scope=options.scope) as engine:
         result = _index(engine, paths, options)
         _print_counts(result)
         _print_skipped(result.get("passed_over", []), paths)
@@ -81,7 +78,7 @@ def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> 
     """Index changes; if the engine stops meanwhile, use another engine."""
     for is_last in (False, True):
         try:
-            with call_engine(place, scope=options.scope) as engine:
+            with place.engine(scope=options.scope) as engine:
                 _print_counts(_index(engine, paths, options, again=False), quiet=True)
             return
         except EngineError as error:
@@ -138,7 +135,7 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
     if options.title:
         custom_id = f"stdin:{options.title}"[:200]  # a later text with this title replaces it
         document |= {"title": options.title, "custom_id": custom_id}
-    with call_engine(place, scope=options.scope) as engine:
+    with place.engine(scope=options.scope) as engine:
         added = engine.call("add_document", document)
     print(f"Document {added['id']}: {plural(added['chunks'], 'chunk')}.")
 
@@ -226,11 +223,10 @@ def documents(place: Place, options: argparse.Namespace) -> int:
         refuse_below_one("-n", options.limit)
     if options.query:
         return _find(place, options)
-    with call_engine(place) as engine:
-        scope = chosen_scope(options) or current_scope(engine)
-        last = LISTED if options.limit is None else options.limit
-        rows = engine.call("documents", {"last": 100_000 if options.failed else last, "scope": scope})
-        reasons = engine.call("left_out", {"scope": scope}) if options.failed else []
+    scope = options.scope or place.current_scope()
+    last = LISTED if options.limit is None else options.limit
+    rows = place.ask("documents", last=100_000 if options.failed else last, scope=scope)
+    reasons = place.ask("left_out", scope=scope) if options.failed else []
     if options.failed:
         rows = [row for row in rows if row["status"] == "failed"][: options.limit]
     no_documents = "There are no documents here yet. `scrubjay index PATH` adds some."
@@ -252,16 +248,12 @@ def _row(row: dict[str, Any]) -> str:
 
 
 def _find(place: Place, options: argparse.Namespace) -> int:
-    scope = chosen_scope(options)
-    params = drop_none(
-        query=" ".join(options.query), scope=scope, limit=options.limit, max_tokens=options.max_tokens
-    )
-    with call_engine(place) as engine:
-        answer = engine.call("search_documents", params)
-        folder_scope = None if answer["results"] else current_scope(engine)
+    limits = {"limit": options.limit, "max_tokens": options.max_tokens}
+    answer = place.ask("search_documents", query=" ".join(options.query), scope=options.scope, **limits)
     lines = passage_lines(answer, place.path("."))
-    if folder_scope is not None:
-        lines = iter([no_document(search_scopes(scope, folder_scope), None, "--all for every project")])
+    if not answer["results"]:
+        searched = search_scopes(options.scope, place.current_scope())
+        lines = iter([no_document(searched, None, "--all for every project")])
     print_answer(answer, chain(degraded_note(answer), lines), as_json=options.json)
     return 0 if answer["results"] else 1
 

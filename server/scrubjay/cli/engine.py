@@ -6,16 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.cli.command import (
-    Place,
-    call_engine,
-    command,
-    flag,
-    is_engine_running,
-    print_progress,
-    value,
-    visit_engine,
-)
+from scrubjay.cli.command import Place, command, flag, print_progress, value
 from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
@@ -97,14 +88,14 @@ def finish(place: Place) -> bool:
     """
     from scrubjay.wire.lock import FileLock
 
-    engine = visit_engine(place)
+    engine = place.running_engine()
     if engine is None:
         return False
     with engine:
         engine.call("finish", {})
     print_progress("waiting for the engine to finish ...")
     with FileLock(place.home.engine_lock) as lock:
-        if not lock.acquire(STOP_SECONDS) and is_engine_running(place.home):
+        if not lock.acquire(STOP_SECONDS) and place.has_engine:
             advice = "Try again when its clients are idle."
             raise EngineError(f"The engine still answers requests after {STOP_SECONDS:g} seconds. {advice}")
     return True
@@ -113,7 +104,7 @@ def finish(place: Place) -> bool:
 @command()
 def reindex(place: Place, options: argparse.Namespace) -> None:
     """Rebuild the search index, for instance after a change of the model."""
-    engine = visit_engine(place)
+    engine = place.running_engine()
     if engine is not None:
         with engine:
             waits_for_restart = engine.call("reload", {})["restart"]
@@ -124,7 +115,7 @@ def reindex(place: Place, options: argparse.Namespace) -> None:
         if waits_for_restart:
             print_progress(f"restarting the engine, because it uses the old {', '.join(waits_for_restart)}")
             finish(place)
-    with call_engine(place) as engine, Progress("reading") as progress:
+    with place.engine() as engine, Progress("reading") as progress:
         counts = engine.call("reindex", {}, progress.stage)
     print(f"{plural(counts['passages'], 'passage')} indexed and embedded.")
 

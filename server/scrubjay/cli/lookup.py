@@ -10,12 +10,8 @@ from scrubjay.cli.command import (
     JSON,
     SCOPE,
     Place,
-    call_engine,
     choice,
-    chosen_scope,
     command,
-    current_scope,
-    drop_none,
     flag,
     value,
     within,
@@ -66,11 +62,9 @@ DOCUMENTS = "`scrubjay documents QUERY`"
 def list_(place: Place, options: argparse.Namespace) -> None:
     """List the latest records, newest first."""
     kinds = [name for name in ("facts", "turns") if getattr(options, name)] or None
-    with call_engine(place) as engine:
-        scope = chosen_scope(options) or current_scope(engine)
-        params = drop_none(last=options.last, scope=scope, kinds=kinds, session=options.session)
-        params |= drop_none(branch=options.branch)
-        hits = engine.call("list", params)
+    scope = options.scope or place.current_scope()
+    filters = {"kinds": kinds, "session": options.session, "branch": options.branch}
+    hits = place.ask("list", last=options.last, scope=scope, **filters)
     hint = "" if scope == EVERY_SCOPE else " `scrubjay list --all` lists every project."
     no_hits = f"Nothing is recorded {within(scope)} yet.{hint}"
     print_answer(hits, _rows(hits, list_width()) if hits else [no_hits], as_json=options.json)
@@ -104,9 +98,8 @@ def _id(hit: Mapping[str, Any]) -> str:
 )
 def show(place: Place, options: argparse.Namespace) -> None:
     """Show sessions, turns, facts or documents in full, with their dates and versions."""
-    with call_engine(place) as engine:
-        answers = [engine.call("show", {"id": each}) for each in options.id]
-        answers = [whole_session(engine, each) if "turns" in each else each for each in answers]
+    answers = [place.ask("show", id=each) for each in options.id]
+    answers = [whole_session(place, each) if "turns" in each else each for each in answers]
     print_answer(answers if len(answers) > 1 else answers[0], _full_lines(answers), as_json=options.json)
 
 
@@ -138,20 +131,18 @@ def _full_lines(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
 def search(place: Place, options: argparse.Namespace) -> int:
     """Recall what earlier sessions said about something."""
     extras = [name for name in ("explain", "related_memories", "forgotten") if getattr(options, name)]
-    params = drop_none(
+    answer = place.ask(
+        "search",
         query=" ".join(options.query),
-        scope=chosen_scope(options),
+        scope=options.scope,
         include_turns=False if options.facts else None,
         include=dict.fromkeys(extras, True) or None,
         **{name: getattr(options, name) for name in SEARCH_OPTIONS},
     )
-    with call_engine(place) as engine:
-        answer = engine.call("search", params)
-        folder_scope = None if answer["results"] else current_scope(engine)
-    if folder_scope is None:
+    if answer["results"]:
         lines = lines_of(answer, text_width())
     else:
-        searched = search_scopes(params.get("scope"), folder_scope)
+        searched = search_scopes(options.scope, place.current_scope())
         documents = DOCUMENTS if answer.get("has_documents") else None
         lines = iter([nothing(searched, answer.get("period"), "--all for every project", documents)])
     extra_lines = *commit_lines(answer, text_width()), *document_line(answer, place.path("."))
@@ -166,8 +157,7 @@ def search(place: Place, options: argparse.Namespace) -> int:
 )
 def why(place: Place, options: argparse.Namespace) -> None:
     """Show the turns, facts and commits that shaped a file, newest first."""
-    with call_engine(place) as engine:
-        answer = engine.call("why", {"place": options.place, "last": options.last})
+    answer = place.ask("why", place=options.place, last=options.last)
     print_answer(answer, _why_lines(answer, list_width()), as_json=options.json)
 
 
@@ -203,8 +193,7 @@ def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
 )
 def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
-    with call_engine(place) as engine:
-        answer = engine.call("profile", drop_none(scope=options.scope, max_tokens=options.max_tokens))
+    answer = place.ask("profile", scope=options.scope, max_tokens=options.max_tokens)
     print_answer(answer, _profile_lines(answer, list_width()), as_json=options.json)
 
 
@@ -408,8 +397,7 @@ def _bounds_note(low: float, high: float) -> str:
 @command(flag("--print", "print the link instead of opening a browser; it works once, within two minutes"))
 def open_(place: Place, options: argparse.Namespace) -> None:
     """Open the page of your memory in the browser: view, search, correct, forget."""
-    with call_engine(place) as engine:
-        link = engine.call("open", {})["link"]
+    link = place.ask("open")["link"]
     if options.print:
         print(link)
         return

@@ -8,9 +8,10 @@ import io
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
 from functools import partial
 
-from scrubjay.cli.command import Argument, Command, Place, resolve_scope
+from scrubjay.cli.command import Argument, Command, Place
 from scrubjay.cli.display import has_colours
 from scrubjay.cli.table import LISTED, page
 from scrubjay.errors import InputError, ScrubjayError
@@ -60,12 +61,12 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             print(_wrapped_page(page(), _columns()), flush=True)
             return 0
         options = _parse(*arguments)
-        place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
-        show_names_of(Home(place.root))
-        if getattr(options, "scope", None) is not None:
-            writes = options.command.name in ("add", "index", "import")
-            options.scope = resolve_scope(place, options.scope, may_be_new=writes)
-        return _run(options, place)
+        with closing(Place(env, working_dir(), default_root(dict(env)))) as place:
+            show_names_of(Home(place.root))
+            if getattr(options, "scope", None) is not None:
+                writes = options.command.name in ("add", "index", "import")
+                options.scope = place.scope(options.scope, may_be_new=writes)
+            return _run(options, place)
     except ScrubjayError as error:
         name = "\x1b[31mscrubjay:\x1b[0m" if has_colours(sys.stderr) else "scrubjay:"
         print(f"{name} {visible(str(error))}", file=sys.stderr)

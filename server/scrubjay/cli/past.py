@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from scrubjay.cli.command import Place, call_engine, how_to_switch_on
+from scrubjay.cli.command import Place, how_to_switch_on
 from scrubjay.cli.display import Progress, plural, print_answer, redaction_notice
 from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
@@ -106,7 +106,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
             needs_engine = not options.dry_run and (
                 items or memories or (patterns and os.path.isdir(place.home.data))
             )
-            engine = stack.enter_context(call_engine(place)) if needs_engine else None
+            engine = stack.enter_context(place.engine()) if needs_engine else None
             progress = stack.enter_context(Progress("reading" if options.dry_run else "importing"))
             importer.take(items, engine, progress.show)
             importer.take_memories(memories, patterns, engine, machine)

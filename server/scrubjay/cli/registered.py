@@ -3,12 +3,13 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
 
 from scrubjay.cli.clients import Clients, Hooks, Server, find_clients
-from scrubjay.cli.command import Place, visit_engine
+from scrubjay.cli.command import Place
 from scrubjay.cli.display import local, plural, span
 from scrubjay.errors import EngineError
 from scrubjay.hosts.installation import console_command, hook_lines
@@ -137,13 +138,11 @@ def _hooks(hooks: Hooks) -> Findings:
 
 def arrivals(place: Place) -> dict[str, Any] | None:
     """Return the count of turns and the time of the last one, by host; None if no engine can tell."""
-    try:
-        if client := visit_engine(place):
+    with suppress(EngineError):  # the reason is reported elsewhere
+        if client := place.running_engine():
             with client:
                 arrived: dict[str, Any] | None = client.call("status", {}).get("hosts")
                 return arrived
-    except EngineError:
-        pass  # the reason is reported elsewhere
     return None
 
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, call_engine, command, drop_none, flag, refuse_below_one, value
+from scrubjay.cli.command import JSON, Place, command, flag, refuse_below_one, value
 from scrubjay.cli.display import cell, first_line, list_width, local, plural, print_answer
 from scrubjay.home import given as given_log
 from scrubjay.home.scopes import display_name
@@ -21,9 +21,7 @@ from scrubjay.text.short_ids import short_id, short_session
 def review(place: Place, options: argparse.Namespace) -> None:
     """List the facts that an assistant's model distilled, or take them back."""
     refuse_below_one("runs", options.runs)
-    with call_engine(place) as engine:
-        params = drop_none(scope=options.scope, undo=options.undo or None, ids=options.id or None)
-        facts = engine.call("review", params)
+    facts = place.ask("review", scope=options.scope, undo=options.undo or None, ids=options.id or None)
     if not options.undo and not options.id:
         facts = [fact for fact in facts if fact["run"] <= options.runs]
     print_answer(facts, _fact_lines(facts, undone=options.undo), as_json=options.json)
@@ -73,8 +71,7 @@ def _given_lines(entries: list[given_log.Given]) -> Iterator[str]:
 @command(JSON)
 def effect(place: Place, options: argparse.Namespace) -> None:
     """Compare sessions with an opening and those left without one."""
-    with call_engine(place) as engine:
-        report = engine.call("effect", {})
+    report = place.ask("effect")
     print_answer(report, _effect_lines(report), as_json=options.json)
 
 

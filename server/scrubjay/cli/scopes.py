@@ -2,7 +2,7 @@
 
 import argparse
 
-from scrubjay.cli.command import Place, call_engine, choice, command, full_name, resolve_scope, value
+from scrubjay.cli.command import Place, choice, command, full_name, value
 from scrubjay.cli.display import contents, plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
@@ -25,19 +25,17 @@ def scopes(place: Place, options: argparse.Namespace) -> None:
     old, new = options.old, options.new
     if not (old and new):
         raise InputError("`scrubjay scopes merge OLD NEW` needs two names; `scrubjay scopes` lists them.")
-    old, new = (resolve_scope(place, name, may_be_new=False) for name in (old, new))
+    old, new = (place.scope(name, may_be_new=False) for name in (old, new))
     new = book.merge(place.home, old, new)
-    with call_engine(place) as engine:
-        moved = engine.call("merge_scopes", {"old": old, "new": new})["moved"]
+    moved = place.ask("merge_scopes", old=old, new=new)["moved"]
     notices = "Connected clients notice when they reconnect."
     print(f"{plural(moved, 'record')} moved; folders of {old} now belong to {new}. {notices}")
     print(f"Clients that name {old} explicitly, as HTTP clients do with a tag, still write to it.")
 
 
 def _list(place: Place) -> None:
-    with call_engine(place) as engine:
-        counts = engine.call("scopes", {})
-        folder_scope = engine.call("status", {"brief": True})["scope"]
+    counts = place.ask("scopes")
+    folder_scope = place.ask("status", brief=True)["scope"]
     known_scopes = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
     for name in sorted({*known_scopes, *counts, folder_scope or book.USER_SCOPE, book.USER_SCOPE}):
         entry = known_scopes.get(name, {"paths": [], "origins": [], "merged_into": None})

@@ -239,7 +239,7 @@ def _hosts(home: Home) -> list[dict[str, Any]]:
     from scrubjay.cli.command import Place
     from scrubjay.cli.registered import described  # only the page needs it
 
-    return described(Place(os.environ, home.root, home.root, os.getpid()))
+    return described(Place(os.environ, home.root, home.root))
 
 
 class _Discreet(logging.Formatter):

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scrubjay.cli.command import (
-    JSON,
-    SCOPE,
-    Place,
-    call_engine,
-    chosen_scope,
-    command,
-    current_scope,
-    value,
-    within,
-)
+from scrubjay.cli.command import JSON, SCOPE, Place, command, value, within
 from scrubjay.cli.display import NARROW, cell, first_line, list_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
@@ -25,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from scrubjay.pipe.client import EngineClient
-
 
 @command(
     value("id", "ID", "show this session whole, as `scrubjay show ID` does", nargs="?"),
@@ -36,16 +24,15 @@ if TYPE_CHECKING:
 )
 def sessions(place: Place, options: argparse.Namespace) -> None:
     """List the sessions, newest first, or show one whole."""
-    with call_engine(place) as engine:
-        if options.id is not None:
-            answer = engine.call("show", {"id": options.id})
-            if "turns" not in answer:
-                raise InputError(f"{options.id} is not a session; `scrubjay show {options.id}` shows it.")
-            answer = whole_session(engine, answer)
-            print_answer(answer, session_lines(answer), as_json=options.json)
-            return
-        scope = chosen_scope(options) or current_scope(engine)
-        answer = engine.call("sessions", {"last": options.last, "scope": scope})
+    if options.id is not None:
+        answer = place.ask("show", id=options.id)
+        if "turns" not in answer:
+            raise InputError(f"{options.id} is not a session; `scrubjay show {options.id}` shows it.")
+        answer = whole_session(place, answer)
+        print_answer(answer, session_lines(answer), as_json=options.json)
+        return
+    scope = options.scope or place.current_scope()
+    answer = place.ask("sessions", last=options.last, scope=scope)
     print_answer(answer, _rows(answer, scope, list_width()), as_json=options.json)
 
 
@@ -66,11 +53,11 @@ def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
         yield f"{more:,} more: --last {answer['total']} lists all."
 
 
-def whole_session(engine: EngineClient, answer: dict[str, Any]) -> dict[str, Any]:
+def whole_session(place: Place, answer: dict[str, Any]) -> dict[str, Any]:
     """Return a session with all of its turns; `answer` has the first ones."""
     turns = list(answer["turns"])
     while len(turns) < answer["total"]:
-        more = engine.call("show", {"id": answer["session_id"], "start": len(turns)})["turns"]
+        more = place.ask("show", id=answer["session_id"], start=len(turns))["turns"]
         if not more:
             break
         turns += more
@@ -102,9 +89,8 @@ def session_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 @command(SCOPE, JSON)
 def tags(place: Place, options: argparse.Namespace) -> None:
     """List the tags of facts, turns and documents, with how many have each."""
-    with call_engine(place) as engine:
-        scope = chosen_scope(options) or current_scope(engine)
-        answer = engine.call("tags", {"scope": scope})
+    scope = options.scope or place.current_scope()
+    answer = place.ask("tags", scope=scope)
     lines = [f"{count:>6,}  {tag}" for tag, count in answer.items()]
     advice = f"Nothing {within(scope)} has a tag. `scrubjay add TEXT --tag TAG` sets one."
     print_answer(answer, lines or [advice], as_json=options.json)

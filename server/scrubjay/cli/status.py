@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from scrubjay.cli.command import Place, call_engine, command, flag, full_name, how_to_switch_on, visit_engine
+from scrubjay.cli.command import Place, command, flag, full_name, how_to_switch_on
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.cli.registered import arrival_summary, described
 from scrubjay.errors import EngineError, InputError, ScrubjayError
@@ -84,7 +84,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
 def _ask_engine(place: Place, *, start: bool) -> tuple[Engine, str | None]:
     """Return the engine's status, empty if none is running, and the reason if it cannot be reached."""
     try:
-        client = call_engine(place) if start else visit_engine(place)
+        client = place.engine() if start else place.running_engine()
         if client is None:
             return {}, None
         with client:

@@ -6,17 +6,7 @@ import argparse
 import os
 import sys
 
-from scrubjay.cli.command import (
-    Place,
-    call_engine,
-    command,
-    confirm,
-    current_scope,
-    drop_none,
-    flag,
-    value,
-    within,
-)
+from scrubjay.cli.command import Place, command, confirm, drop_none, flag, value, within
 from scrubjay.cli.display import first_line, local, plural, redaction_notice
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
@@ -67,14 +57,17 @@ def add(place: Place, options: argparse.Namespace) -> None:
     links = {name: getattr(options, name) for name in ("updates", "extends", "derives")}
     scope = "user" if options.user else None
     params = drop_none(content=text, tags=options.tags, importance=options.importance, scope=scope, **links)
-    with call_engine(place, scope=options.scope) as engine:
+    with place.engine(scope=options.scope) as engine:
         result = engine.call("add", params)
-    print(SAVED[result["action"]].format(**result))
+    _print_saved(result)
     if result["action"] == "known" and (note := result.get("note")):
         print(note)
     for similar in result.get("similar", []):
         print(f"{SIMILAR[similar['reason']]} {similar['id']}: {first_line(similar['memory'], 100)}")
-    for sentence in redaction_notice(result["redacted"]):
+
+
+def _print_saved(result: dict[str, Any]) -> None:
+    for sentence in (SAVED[result["action"]].format(**result), *redaction_notice(result["redacted"])):
         print(sentence)
 
 
@@ -84,18 +77,14 @@ def add(place: Place, options: argparse.Namespace) -> None:
 )
 def edit(place: Place, options: argparse.Namespace) -> None:
     """Change the words of a fact: a new version, which searches find instead."""
-    with call_engine(place) as engine:
-        record = engine.call("show", {"id": options.id}).get("record", {})
-        text = _read_input() if options.text == ["-"] else " ".join(options.text)
-        if not options.text:
-            text = _edit_text(place.env, record.get("content", ""))
-        if not text.strip() or text.strip() == record.get("content"):
-            print(f"The {'words are the same' if text.strip() else 'text is empty'}; nothing was changed.")
-            return
-        result = engine.call("edit", {"id": options.id, "content": text.strip()})
-    print(SAVED[result["action"]].format(**result))
-    for sentence in redaction_notice(result["redacted"]):
-        print(sentence)
+    record = place.ask("show", id=options.id).get("record", {})
+    text = _read_input() if options.text == ["-"] else " ".join(options.text)
+    if not options.text:
+        text = _edit_text(place.env, record.get("content", ""))
+    if not text.strip() or text.strip() == record.get("content"):
+        print(f"The {'words are the same' if text.strip() else 'text is empty'}; nothing was changed.")
+        return
+    _print_saved(place.ask("edit", id=options.id, content=text.strip()))
 
 
 def _read_input() -> str:
@@ -146,8 +135,7 @@ def _edit_text(env: Mapping[str, str], text: str) -> str:
 @command()
 def undo(place: Place, options: argparse.Namespace) -> int:
     """Take back the last forget, restore or edit."""
-    with call_engine(place) as engine:
-        result = engine.call("undo", {})
+    result = place.ask("undo")
     for record_id in result.get("ids", ()):
         print(f"{record_id}: {UNDONE[result['did']]}")
     for sentence in result.get("refused", ()):
@@ -173,23 +161,34 @@ def forget(place: Place, options: argparse.Namespace) -> None:
         advice = "Give an ID, --content with the exact words of a fact, or --query with its subject."
         raise InputError(f"No record is given. {advice}")
     shared_params = drop_none(scope=options.scope, reason=options.reason, purge=options.purge or None)
-    with call_engine(place) as engine:
-        for target in targets:
-            params = target | shared_params
-            if "query" in target or options.dry_run or options.purge:
-                hits = engine.call("forget", params | {"dry_run": True}).get("candidates", [])
-                for hit in hits:
-                    text = first_line(hit.get("memory") or hit.get("chunk") or "", 100)
-                    print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {text}")
-                if not hits:
-                    where = within(options.scope or current_scope(engine))
-                    print(f"No fact or turn {where} is about {options.query!r}.")
-                if options.dry_run or not hits or not (options.yes or _has_agreed(hits, purge=options.purge)):
-                    print("Nothing was forgotten.")
-                    continue
-            _print_forgotten(engine.call("forget", params), next(iter(target.values())))
+    for target in targets:
+        params = target | shared_params
+        if ("query" in target or options.dry_run or options.purge) and not _has_agreed(
+            place, params, options
+        ):
+            print("Nothing was forgotten.")
+        else:
+            _print_forgotten(place.ask("forget", **params), next(iter(target.values())))
     if options.purge:
         _print_replaced_homes(place)
+
+
+def _has_agreed(place: Place, params: dict[str, Any], options: argparse.Namespace) -> bool:
+    """List the records that would be forgotten; return True if the user wants that, by option or answer."""
+    hits = place.ask("forget", **params, dry_run=True).get("candidates", [])
+    for hit in hits:
+        text = first_line(hit.get("memory") or hit.get("chunk") or "", 100)
+        print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {text}")
+    if not hits:
+        where = within(options.scope or place.current_scope())
+        print(f"No fact or turn {where} is about {options.query!r}.")
+    if options.dry_run or options.yes or not hits:
+        return bool(hits) and not options.dry_run
+    if not sys.stdin.isatty():
+        advice = "Check the list, then repeat the command with --yes."
+        raise InputError(f"This needs a terminal to confirm. {advice}")
+    action = "Delete permanently, with older versions" if options.purge else "Forget"
+    return confirm(f"{action}: {plural(len(hits), 'record')}?", default=False)
 
 
 def _print_replaced_homes(place: Place) -> None:
@@ -197,14 +196,6 @@ def _print_replaced_homes(place: Place) -> None:
 
     if old_homes := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*"):
         print(f"Homes replaced by a backup may still contain it: {', '.join(sorted(old_homes))}.")
-
-
-def _has_agreed(hits: list[Any], *, purge: bool) -> bool:
-    if not sys.stdin.isatty():
-        advice = "Check the list, then repeat the command with --yes."
-        raise InputError(f"This needs a terminal to confirm. {advice}")
-    action = "Delete permanently, with older versions" if purge else "Forget"
-    return confirm(f"{action}: {plural(len(hits), 'record')}?", default=False)
 
 
 def _print_forgotten(result: dict[str, Any], name: str) -> None:
@@ -232,18 +223,14 @@ def _print_forgotten(result: dict[str, Any], name: str) -> None:
 @command(value("id", "ID", "the id of a forgotten record, or its beginning", nargs="+"))
 def restore(place: Place, options: argparse.Namespace) -> None:
     """Restore a forgotten record."""
-    with call_engine(place) as engine:
-        for record_id in options.id:
-            _print_restored(engine.call("restore", {"id": record_id}))
-
-
-def _print_restored(result: dict[str, Any]) -> None:
-    if newest := result.get("newest"):
-        outcome = f"not forgotten, but its newest version is: `scrubjay restore {newest}` restores that"
-    elif not result["restored"]:
-        outcome = "not forgotten; nothing changed"
-    elif reason := result.get("unseen"):
-        outcome = f"restored, but searches leave it out: {reason}"
-    else:
-        outcome = "restored: searches find it again"
-    print(f"{result['id']} is {outcome}.")
+    for record_id in options.id:
+        result = place.ask("restore", id=record_id)
+        if newest := result.get("newest"):
+            outcome = f"not forgotten, but its newest version is: `scrubjay restore {newest}` restores that"
+        elif not result["restored"]:
+            outcome = "not forgotten; nothing changed"
+        elif reason := result.get("unseen"):
+            outcome = f"restored, but searches leave it out: {reason}"
+        else:
+            outcome = "restored: searches find it again"
+        print(f"{result['id']} is {outcome}.")
