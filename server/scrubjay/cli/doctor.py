@@ -276,11 +276,7 @@ def spool(place: Place) -> Findings:
 
 
 def round_trip(place: Place, clients: Clients) -> Findings:
-    """Check that a turn sent to the hooks can be recalled.
-
-    Raises:
-        EngineError: a hook could not be run.
-    """
+    """Check that a turn sent to the hooks can be recalled. Raises EngineError if a hook could not be run."""
     config = load(place.home.config)
     policy = capture.policy(capture_view(config))
     if how_to_switch_on(config):

@@ -143,8 +143,7 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
 def _absolute(place: Place, names: Sequence[str]) -> list[str]:
     """Return absolute paths; a pattern that the shell did not expand is expanded here.
 
-    Raises:
-        InputError: a pattern matches nothing, or `-` is mixed with other paths.
+    Raises InputError if a pattern matches nothing, or `-` is mixed with other paths.
     """
     paths: list[str] = []
     for name in names:
@@ -165,8 +164,7 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
 def changes(paths: Sequence[str]) -> Iterator[None]:
     """Yield when listening begins, then after every burst of changes below these paths, until Ctrl-C.
 
-    Raises:
-        KeyboardInterrupt: the user pressed Ctrl-C.
+    Raises KeyboardInterrupt if the user pressed Ctrl-C.
     """
     from watchfiles import watch  # native code, only for --watch
 

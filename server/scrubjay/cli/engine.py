@@ -38,8 +38,7 @@ def serve(place: Place, options: argparse.Namespace) -> int:
 def _http_options(options: argparse.Namespace) -> Options | None:
     """Return the options of the HTTP interface, or None if HTTP is not to be served.
 
-    Raises:
-        InputError: an option is invalid, or needs --http.
+    Raises InputError if an option is invalid, or needs --http.
     """
     if options.http is None:
         for name in ("token", "token_file", "allow_host", "cors", "rate_limit"):
@@ -83,8 +82,7 @@ def stop(place: Place, options: argparse.Namespace) -> None:
 def finish(place: Place) -> bool:
     """Ask the engine to finish and wait until it has; return False if no engine is running.
 
-    Raises:
-        EngineError: the engine is still running after STOP_SECONDS.
+    Raises EngineError if the engine is still running after STOP_SECONDS.
     """
     from scrubjay.wire.lock import FileLock
 

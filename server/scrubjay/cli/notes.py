@@ -31,8 +31,7 @@ Record = Mapping[str, Any]
 def write_notes(folder: str, lines: Iterable[bytes], now: datetime) -> int:
     """Write the records of an export as notes into a new or empty folder; return the number of files.
 
-    Raises:
-        InputError: the folder has files.
+    Raises InputError if the folder has files.
     """
     if os.path.isdir(folder) and os.listdir(folder):
         raise InputError(

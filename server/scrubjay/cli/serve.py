@@ -68,12 +68,9 @@ def serve(root: str, *, auto: bool, client: StartClient | None = None, http: Opt
     """Run the engine of a home until it is idle (auto), stopped, or replaced; return the exit code.
 
     `client` is this process's own client if the engine is in a pipe (`stdio --in-process`); the engine ends
-    when that client leaves. `http` is the address and the rules of the HTTP interface, if any.
-
-    Raises:
-        HomeError: the home cannot be used.
-        EngineError: another engine serves this home, or another program listens at `http`.
-        InputError: other machines could connect without a token.
+    when that client leaves. `http` is the address and the rules of the HTTP interface, if any. Raises
+    HomeError if the home cannot be used, EngineError if another engine serves this home, or another program
+    listens at `http`, and InputError if other machines could connect without a token.
     """
     home = open_home(root)
     if http is not None:  # refuse an unsafe address before a running engine is asked to make room

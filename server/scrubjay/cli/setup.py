@@ -92,8 +92,7 @@ def setup(place: Place, options: argparse.Namespace) -> int:
 def _chosen_hosts(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
     """Return the hosts that `only` names; without it, the installed hosts and, to remove, the connected ones.
 
-    Raises:
-        InputError: a name is unknown.
+    Raises InputError if a name is unknown.
     """
     if only is None:
         connected = clients.connected() if remove else []
@@ -254,8 +253,7 @@ def _count_tools(place: Place, server: str) -> int:
 def _test_hook(place: Place, host: Host, command: list[str]) -> str:
     """Run the registered hook with a prompt in a temporary home, and return what it did.
 
-    Raises:
-        EngineError: the hook cannot be run, or wrote nothing.
+    Raises EngineError if the hook cannot be run, or wrote nothing.
     """
     with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
         session = f"setup-{secrets.token_hex(6)}"

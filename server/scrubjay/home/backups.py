@@ -49,9 +49,7 @@ def link_store(home: Home) -> None:
     """Hard-link every file of the store, which works because LanceDB never changes a written file.
 
     Writes wait only for the linking, a millisecond per hundred files. `copy_home` copies the links later.
-
-    Raises:
-        HomeError: the store is on another disk than the home.
+    Raises HomeError if the store is on another disk than the home.
     """
     clear(home)
     try:
@@ -78,11 +76,8 @@ def clear(home: Home) -> None:
 def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
     """Copy the linked store and the home's other files into a new folder, synced to the disk.
 
-    Return {path: (bytes, SHA-256)}.
-
-    Raises:
-        InputError: the disk has too little space.
-        OSError: the disk refused.
+    Return {path: (bytes, SHA-256)}. Raises InputError if the disk has too little space, and OSError if the
+    disk refused.
     """
     sources = dict(_sources(home))
     free = shutil.disk_usage(os.path.dirname(target)).free
@@ -115,8 +110,7 @@ def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tu
 def read_manifest(folder: str) -> dict[str, Any]:
     """Read the manifest of a backup.
 
-    Raises:
-        InputError: the folder is not a backup, or a newer Scrubjay made it.
+    Raises InputError if the folder is not a backup, or a newer Scrubjay made it.
     """
     try:
         facts: dict[str, Any] = parse_json(read_whole(os.path.join(folder, MANIFEST)))
@@ -154,9 +148,7 @@ def keep_tokens(home: Home) -> bool:
 def copy_backup(folder: str, target: str, report: Report) -> None:
     """Copy a backup's files into a new folder, synced to the disk; check each against the manifest.
 
-    Raises:
-        InputError: a file is missing or was altered.
-        OSError: the disk refused.
+    Raises InputError if a file is missing or was altered, and OSError if the disk refused.
     """
     expected = read_manifest(folder)["files"]
     total, done = sum(size for size, _ in expected.values()), 0
@@ -187,10 +179,8 @@ def has_content(home: Home) -> bool:
 def replace_home(home: Home, aside: str) -> None:
     """Rename the home to `aside`, and the finished copy at `restoring(home)` to the home, each in one step.
 
-    If the process is killed in between, the next process that opens the home finishes the work.
-
-    Raises:
-        HomeError: the disk refused; the home is unchanged.
+    If the process is killed in between, the next process that opens the home finishes the work. Raises
+    HomeError if the disk refused; the home is unchanged.
     """
     draft, root = restored(home), os.path.realpath(home.root)
     try:

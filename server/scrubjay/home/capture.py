@@ -62,9 +62,7 @@ _LONGEST = 4 * 1024 * 1024  # bytes of capture.json
 def read(home: Home) -> dict[str, Any]:
     """Return the values of capture.json, or of its copy if the file is missing or unreadable.
 
-    Raises:
-        FileNotFoundError: both are missing.
-        OSError, ValueError: neither can be read.
+    Raises FileNotFoundError if both are missing, and OSError or ValueError if neither can be read.
     """
     try:
         return _values(home.capture)
@@ -79,9 +77,8 @@ def read(home: Home) -> dict[str, Any]:
 def policy(data: Mapping[str, Any]) -> Policy:
     """Read the policy from the values of capture.json; missing values have their defaults.
 
-    Raises:
-        InputError: a value is unknown or of the wrong type. Code that cannot read what the user wants must
-        not record.
+    Raises InputError if a value is unknown or of the wrong type. Code that cannot read what the user wants
+    must not record.
     """
     values = dict(DEFAULT._asdict(), **{name: data[name] for name in Policy._fields if name in data})
     values["inject"] = injection(values["inject"])

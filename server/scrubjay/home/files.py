@@ -27,8 +27,7 @@ _LOCKED_BYTE = 1 << 30  # a lock on Windows prevents reading, so this byte is fa
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
     """Open a regular file for reading without blocking; with `own`, it must belong to this user.
 
-    Raises:
-        OSError: the disk refused, the file is not a regular file, or it is another user's.
+    Raises OSError if the disk refused, the file is not a regular file, or it is another user's.
     """
     _check(os.stat(path), own)  # before opening, which may affect a device
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
@@ -50,8 +49,7 @@ def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
 def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> bytes:
     """Read a file of at most `limit` bytes. Raises as `open_regular` does.
 
-    Raises:
-        ValueError: the file is longer; our own files never are.
+    Raises ValueError if the file is longer; our own files never are.
     """
     with open_regular(path, own=own) as file:
         if os.fstat(file.fileno()).st_size > limit:
@@ -62,10 +60,8 @@ def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> by
 def write_whole(path: str, content: bytes, draft: str = "") -> None:
     """Write a file completely or not at all, readable by its owner only, and sync it to the disk.
 
-    It is first written at `draft`; without a draft's path, only the caller may write the file.
-
-    Raises:
-        OSError: the disk refused; no draft remains.
+    It is first written at `draft`; without a draft's path, only the caller may write the file. Raises OSError
+    if the disk refused; no draft remains.
     """
     draft = draft or f"{path}.draft"
     move_aside_nonfile(path)
@@ -86,10 +82,7 @@ def write_whole(path: str, content: bytes, draft: str = "") -> None:
 def open_log(path: str) -> int:
     """Open one of our files for appending without blocking, creating it; return its descriptor.
 
-    Anything at its path that is not a regular file is moved aside.
-
-    Raises:
-        OSError: the disk refused.
+    Anything at its path that is not a regular file is moved aside. Raises OSError if the disk refused.
     """
     move_aside_nonfile(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
@@ -120,11 +113,7 @@ def add_line(path: str, line: str, most: int) -> None:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse JSON of unknown origin.
-
-    Raises:
-        ValueError: it is not JSON, or is nested too deeply.
-    """
+    """Parse JSON of unknown origin. Raises ValueError if it is not JSON, or is nested too deeply."""
     try:
         return json.loads(data)
     except RecursionError:
@@ -157,8 +146,7 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
 def hold(path: str, seconds: float) -> int:
     """Lock a file, creating it, and return its descriptor; closing it releases the lock.
 
-    Raises:
-        OSError: the disk refused, or another process held the lock for `seconds`.
+    Raises OSError if the disk refused, or another process held the lock for `seconds`.
     """
     descriptor = open_lock(path)
     deadline = time.monotonic() + seconds
@@ -181,8 +169,7 @@ def open_lock(path: str) -> int:
 def try_lock(descriptor: int) -> bool:
     """Lock an open file until it is closed; return False if another process or descriptor holds it.
 
-    Raises:
-        OSError: the filesystem has no locks.
+    Raises OSError if the filesystem has no locks.
     """
     try:
         if sys.platform == "win32":  # pragma: no cover
@@ -212,8 +199,7 @@ def sync_folder(folder: str) -> None:
 def move_aside_nonfile(path: str) -> bool:
     """Move aside anything at `path` that is not a regular file; return True if something was moved.
 
-    Raises:
-        OSError: the disk refused.
+    Raises OSError if the disk refused.
     """
     try:
         if stat.S_ISREG(os.stat(path).st_mode):

@@ -33,8 +33,7 @@ def read_kept(path: str) -> bytes:
 def write_copy(path: str, content: bytes) -> None:
     """Write the copy of a file before the file itself, so that a copy never restores an older key or setting.
 
-    Raises:
-        OSError: the disk refused.
+    Raises OSError if the disk refused.
     """
     copy = copy_of(path)
     if not os.path.isdir(os.path.dirname(copy)):
@@ -50,8 +49,7 @@ def missing(home: Home) -> list[str]:
 def restore(home: Home) -> list[str]:
     """Restore the `missing` files from their copies, and return the paths.
 
-    Raises:
-        OSError: the disk refused.
+    Raises OSError if the disk refused.
     """
     paths = missing(home)
     for path in paths:
@@ -62,10 +60,8 @@ def restore(home: Home) -> list[str]:
 def refresh(home: Home) -> None:
     """Copy the files that have no copy or were edited. The caller has checked the settings.
 
-    capture.json is copied too. Losing it does no harm, because an engine derives it again.
-
-    Raises:
-        OSError: the disk refused.
+    capture.json is copied too. Losing it does no harm, because an engine derives it again. Raises OSError if
+    the disk refused.
     """
     for path in (*_files(home), home.capture):
         try:

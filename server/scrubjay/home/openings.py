@@ -65,10 +65,7 @@ def write(
     """Write the opening of a scope, valid until `until` (seconds since 1970; None: until a change).
 
     `counts` say how many sessions and facts the text names (`COUNTS`). `by_host` has separate texts and
-    counts for some hosts. `hints` are for hooks of tools.
-
-    Raises:
-        OSError: the disk refused.
+    counts for some hosts. `hints` are for hooks of tools. Raises OSError if the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
     rest = {"by_host": by_host or {}, "hints": hints or {}}

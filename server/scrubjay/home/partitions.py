@@ -69,9 +69,8 @@ class PartitionBook:
     async def make(self, scope: str, partition: Partition) -> None:
         """Add a partition to a scope, in memory and on disk.
 
-        Raises:
-            InputError: the scope has a partition with this id, or too many partitions.
-            HomeError: the file cannot be written.
+        Raises InputError if the scope has a partition with this id, or too many partitions, and HomeError if
+        the file cannot be written.
         """
 
         def add(partitions: dict[str, Partition]) -> None:
@@ -92,10 +91,8 @@ class PartitionBook:
     async def remove(self, scope: str, partition_id: str) -> None:
         """Remove a partition from a scope.
 
-        Raises:
-            InputError: it is built in.
-            NotFound: the scope has no partition with this id.
-            HomeError: the file cannot be written.
+        Raises InputError if it is built in, NotFound if the scope has no partition with this id, and
+        HomeError if the file cannot be written.
         """
         if partition_id in SYSTEM:
             sentence = f"{partition_id!r} is one of the five built-in partitions."

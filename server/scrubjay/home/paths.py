@@ -65,9 +65,8 @@ class Home:
 def default_root(env: Mapping[str, str]) -> str:
     """Return the default path of the home: `SCRUBJAY_HOME`, else the platform's data folder.
 
-    Raises:
-        HomeError: the user has no home folder, or the path is relative, which would give every folder a
-        separate home.
+    Raises HomeError if the user has no home folder, or the path is relative, which would give every folder a
+    separate home.
     """
     root = os.path.expanduser(env.get("SCRUBJAY_HOME") or _data_folder(env))
     if not os.path.isabs(root):
@@ -87,8 +86,7 @@ def _data_folder(env: Mapping[str, str]) -> str:
 def open_home(root: str) -> Home:
     """Return the home at `root`; if it is missing, create it with owner-only permissions.
 
-    Raises:
-        HomeError: the folder belongs to another user, is not a folder, or cannot be created or written.
+    Raises HomeError if the folder belongs to another user, is not a folder, or cannot be created or written.
     """
     home = Home(root)
     try:

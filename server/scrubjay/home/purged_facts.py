@@ -14,8 +14,7 @@ _LONGEST = 64 * 1024 * 1024  # bytes, enough for two million facts
 def read(home: Home) -> frozenset[str]:
     """Return the digests of purged facts; an empty set if the file is missing.
 
-    Raises:
-        OSError, ValueError: it cannot be read.
+    Raises OSError or ValueError if it cannot be read.
     """
     try:
         return frozenset(read_whole(home.purged_facts, _LONGEST, own=True).decode().split())

@@ -36,8 +36,7 @@ class ScopeFile(Generic[T]):
     def edit(self, change: Callable[[dict[str, T]], object]) -> None:
         """Let `change` edit the entries, then write all of them to the disk.
 
-        Raises:
-            HomeError: the file cannot be written. In that case, and if `change` raises, nothing changes.
+        Raises HomeError if the file cannot be written. In that case, and if `change` raises, nothing changes.
         """
         with self._lock:
             scopes = dict(self.scopes)

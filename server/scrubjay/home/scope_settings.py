@@ -27,10 +27,8 @@ MOST_BUCKETS = 100
 class ScopeSettings:
     """The settings of one scope. `buckets` are sections of its profile: each has a name and a description.
 
-    `created_at` and `updated_at` are the times of the first and last change, or None.
-
-    Raises:
-        InputError: a text is too long, or there are too many buckets.
+    `created_at` and `updated_at` are the times of the first and last change, or None. Raises InputError if a
+    text is too long, or there are too many buckets.
     """
 
     name: str | None = None
@@ -87,9 +85,8 @@ class ScopeBook:
     ) -> ScopeSettings:
         """Replace the settings of a scope with what `edit` returns, in memory and on disk.
 
-        Raises:
-            InputError: `edit` refuses, or returns texts or buckets above the limits; nothing is changed.
-            HomeError: the file cannot be written; nothing is changed.
+        Raises InputError if `edit` refuses, or returns texts or buckets above the limits; nothing is changed.
+        Raises HomeError if the file cannot be written; nothing is changed.
         """
 
         def edit_scope(book: dict[str, ScopeSettings]) -> None:

@@ -132,9 +132,7 @@ def find_scope(name: str, existing: Iterable[str], *, may_be_new: bool) -> str:
     """Return the scope with this name, or the only one with this display name.
 
     With `may_be_new`, a name without a scope is returned unchanged, unless a project has a similar name.
-
-    Raises:
-        InputError: there is no such scope, or several scopes have this display name.
+    Raises InputError if there is no such scope, or several scopes have this display name.
     """
     names = {*existing, USER_SCOPE, EVERY_SCOPE}
     if name in names:
@@ -184,8 +182,7 @@ def search_scopes(scope: str | None, caller: str | tuple[str, ...]) -> tuple[str
 def write_scope(scope: str | None, caller: str | None) -> str:
     """Return the scope to write to: `scope` if it is given, else that of the caller.
 
-    Raises:
-        InputError: `scope` is not given, and the caller has no project folder.
+    Raises InputError if `scope` is not given, and the caller has no project folder.
     """
     if scope is None and caller is None:
         raise InputError(f"{NOWHERE} Name a scope: a project's, or user for facts about yourself.")
@@ -274,10 +271,8 @@ def merge(home: Home, old: str, new: str) -> str:
     """Assign the folders of the scope `old` to the scope `new`; return the scope that they finally get.
 
     The caller moves the records of `old`. If `new` was itself merged into another scope, that one is used.
-
-    Raises:
-        InputError: both are the same scope already, or one is not a single project.
-        HomeError: scopes.json cannot be written.
+    Raises InputError if both are the same scope already, or one is not a single project, and HomeError if
+    scopes.json cannot be written.
     """
 
     def edit(book: dict[str, Any]) -> str:
@@ -437,10 +432,8 @@ def _resolve(book: dict[str, Any], scope: str) -> str:
 def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dict[str, Any]]:
     """Edit the book under the lock and write it; return (the result of `edit`, the book).
 
-    A damaged book is renamed to scopes.json.broken.
-
-    Raises:
-        OSError: it cannot be written, or another process held the lock for longer than LOCK_WAIT_S.
+    A damaged book is renamed to scopes.json.broken. Raises OSError if it cannot be written, or another
+    process held the lock for longer than LOCK_WAIT_S.
     """
     descriptor = hold(os.path.join(home.root, "scopes.lock"), LOCK_WAIT_S)
     try:

@@ -176,10 +176,8 @@ _FIELDS = {setting.name: setting for setting in fields(Settings)}
 def load(path: str) -> Settings:
     """Read the settings from this file, or its copy; missing settings have their defaults.
 
-    Raises:
-        InputError: the TOML is invalid, a key is unknown, or a value is not allowed. The error names the key
-            and the allowed values.
-        HomeError: the file cannot be read.
+    Raises InputError if the TOML is invalid, a key is unknown, or a value is not allowed. The error names the
+    key and the allowed values. Raises HomeError if the file cannot be read.
     """
     return _settings(_read(path), path)
 
@@ -187,8 +185,7 @@ def load(path: str) -> Settings:
 def with_store(settings: Settings, store: str | None) -> Settings:
     """Return these settings with the store from `SCRUBJAY_STORE`; None changes nothing.
 
-    Raises:
-        InputError: it is not a valid store.
+    Raises InputError if it is not a valid store.
     """
     if store is None:
         return settings
@@ -206,12 +203,8 @@ def idle_minutes(path: str) -> float:
 def change(path: str, key: str, value: Any) -> Settings:
     """Change one setting and return all settings; other lines of the file stay.
 
-    `value` may be what the user typed.
-
-    Raises:
-        InputError: the key is unknown, the value is not allowed, or the file has another error; nothing is
-            written.
-        HomeError: the file cannot be read or written.
+    `value` may be what the user typed. Raises InputError if the key is unknown, the value is not allowed, or
+    the file has another error; nothing is written. Raises HomeError if the file cannot be read or written.
     """
     value = parsed(key, value)
     with _locked(path):
@@ -224,8 +217,7 @@ def change(path: str, key: str, value: Any) -> Settings:
 def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
     """Return the value of a setting, from TOML or as a user typed it; `name` is its name for the user.
 
-    Raises:
-        InputError: the key is unknown, or the value is not allowed.
+    Raises InputError if the key is unknown, or the value is not allowed.
     """
     if key not in _FIELDS:
         import difflib  # takes 1 ms, only after a typing error
@@ -359,10 +351,8 @@ def _remedy(path: str) -> str:
 def restore_config(home: Home) -> str | None:
     """Replace a damaged config.toml with its copy; return the new path of the damaged file.
 
-    Return None if the file is valid, or if its copy is damaged too.
-
-    Raises:
-        HomeError: a file cannot be read or written.
+    Return None if the file is valid, or if its copy is damaged too. Raises HomeError if a file cannot be read
+    or written.
     """
     path = home.config
     try:

@@ -41,10 +41,8 @@ _TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # text fi
 def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -> str:
     """Write an envelope to the spool and return its path. From then on, it survives a power cut.
 
-    `time_ns` (nanoseconds since 1970) is its position in the order; None means now.
-
-    Raises:
-        HomeError: the disk is full, or the home cannot be written.
+    `time_ns` (nanoseconds since 1970) is its position in the order; None means now. Raises HomeError if the
+    disk is full, or the home cannot be written.
     """
     return _place(home, home.spool_new, envelope["id"], envelope, time_ns)
 
@@ -122,9 +120,8 @@ def broken_paths(home: Home) -> list[str]:
 def read(path: str) -> dict[str, Any]:
     """Read the envelope or request in a file.
 
-    Raises:
-        SpoolError: it is not a file or not a JSON object. Move it away and continue.
-        HomeError: the disk refused.
+    Raises SpoolError if it is not a file or not a JSON object. Move it away and continue. Raises HomeError if
+    the disk refused.
     """
     name = os.path.basename(path)
     try:

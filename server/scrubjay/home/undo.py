@@ -31,10 +31,6 @@ def read(home: Home) -> list[Step]:
 
 
 def write(home: Home, steps: list[Step]) -> None:
-    """Write the last `MAX_STEPS` of these changes.
-
-    Raises:
-        OSError: the disk refused.
-    """
+    """Write the last `MAX_STEPS` of these changes. Raises OSError if the disk refused."""
     content = json.dumps([step._asdict() for step in steps[-MAX_STEPS:]])
     durable_write(home, home.undo, content.encode("ascii"))
