@@ -381,7 +381,7 @@ def filled(records: Sequence[Record]) -> Iterator[Home]:
         with served(place) as (url, _), place.client() as client:
             client.initialize()
             place.until("embedded", is_embedded, _EMBEDDED_SECONDS, step=0.2)
-            if refused := spool.broken_paths(home):
+            if refused := spool.json_files(home.spool_broken):
                 raise RuntimeError(f"{len(refused)} of {len(records)} records were refused.")
             say(f"{len(records)} records have their vectors after {time.perf_counter() - start:.0f} s")
             yield Home(client, Visitor(url), scope, ids)

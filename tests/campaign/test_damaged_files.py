@@ -143,7 +143,7 @@ async def observe(engine: Engine, name: str) -> tuple[list[str], list[str]]:
     report = await core.mending.report()
     status = await core.status.report()
     said += [each.message for each in findings_of(status | report) if each.verdict != "ok"]
-    said += spool.reasons(spool.broken_paths(engine.home))
+    said += spool.reasons(spool.json_files(engine.home.spool_broken))
     least = {"memories": len(FACTS), "turns": len(FACTS), "documents": 1}
     records = status.get("records", dict.fromkeys(least, 0))  # they cannot be counted, which is reported
     wrong += [f"{records[kind]} {kind}" for kind, count in least.items() if records[kind] < count]

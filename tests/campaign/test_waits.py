@@ -164,7 +164,7 @@ def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_kill
     tally.compare(user, "4 clients under kill -9")
     numbers = numbers_of_turns(tally.export)
     assert all(sorted(numbers[f"p{n}-free"]) == list(range(len(range(2, each, 4)))) for n in range(4))
-    assert spool.broken_paths(user.home) == []
+    assert spool.json_files(user.home.spool_broken) == []
 
 
 def lives(process: psutil.Process) -> bool:

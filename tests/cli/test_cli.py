@@ -210,8 +210,8 @@ def test_a_changed_setting_is_shown_stored_and_passed_to_hooks(newcomer):
 
 
 def test_an_unknown_setting_and_a_wrong_value_are_refused_and_change_nothing(newcomer):
-    assert "did you mean capture?" in newcomer.refused("config", "captur")
-    assert "did you mean capture?" in newcomer.refused("config", "captur", "all")
+    assert "Did you mean capture?" in newcomer.refused("config", "captur")
+    assert "Did you mean capture?" in newcomer.refused("config", "captur", "all")
     assert "one of all, salient" in newcomer.refused("config", "capture", "some")
     assert not Path(newcomer.home.config).exists()
 

@@ -345,10 +345,10 @@ async def test_a_request_left_while_no_engine_ran_is_handled_and_a_broken_one_is
         line("assistant", "a0", "8421, as decided."),
     )
     spool.write_request(core.home, {"session_id": "s1", "transcript_path": path, "scope": SCOPE}, "good")
-    for left in spool.requests(core.home):
+    for left in spool.json_files(core.home.reconcile):
         core.completion.reconcile(left)
     assert [turn.user for turn in await settled(core)] == ["What is the port of the API?"]
-    assert spool.requests(core.home) == []
+    assert spool.json_files(core.home.reconcile) == []
 
 
 async def test_after_a_pause_turns_of_a_host_without_timestamps_are_still_completed(

@@ -129,7 +129,7 @@ async def test_broken_envelopes_are_moved_away_with_a_reason_and_stop_nothing(co
         Path(core.home.spool_new, f"{number:020}-broken.json").write_text(content)
     spool.write(core.home, an_envelope(now, 5, host="codex"))
     assert texts(await search(core, "zebra")) == ["zebra 5"]
-    reasons = spool.reasons(spool.broken_paths(core.home))
+    reasons = spool.reasons(spool.json_files(core.home.spool_broken))
     assert len(reasons) == 4 and "session_id" in reasons[3]
     report = await core.status.report()
     assert report["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
@@ -147,7 +147,9 @@ async def test_broken_events_and_conflicting_envelopes_are_moved_away_and_stop_n
         spool.write(core.home, an_envelope(now, number))
     assert sorted(texts(await search(core, "zebra"))) == ["known zebra", "zebra 5"]
     assert (spool.events(core.home), core.writer.set_aside) == ([], 3)
-    assert any("wrong fields: " in reason for reason in spool.reasons(spool.broken_paths(core.home)))
+    assert any(
+        "wrong fields: " in reason for reason in spool.reasons(spool.json_files(core.home.spool_broken))
+    )
 
 
 async def test_an_unwritable_spool_is_reported_and_nothing_is_stored(core: Core):
@@ -283,5 +285,5 @@ async def test_an_envelope_that_hung_two_engines_is_not_read_again(core: Core):
     await core.writer.drain()
     await core.writer.settle()
     assert [row.user for row in await core.store.select(Turn, "true")] == ["zebra 2"]
-    (broken,) = spool.broken_paths(home)
+    (broken,) = spool.json_files(home.spool_broken)
     assert "deaths.log" in Path(broken + ".reason").read_text()

@@ -34,25 +34,14 @@ def test_an_absent_value_has_its_default() -> None:
     assert policy({"min_length": 3}).capture == "all"
 
 
-def test_inject_as_a_boolean_is_still_understood() -> None:
-    assert [policy({"inject": value}).inject for value in (True, False)] == ["prompt", "off"]
-
-
 @pytest.mark.parametrize(
     "data",
     [
-        {"capture": "everything"},
-        {"capture": None},
-        {"min_length": -1},
-        {"min_length": True},
-        {"min_length": "10"},
+        *({"capture": value} for value in ("everything", None)),
+        *({"min_length": value} for value in (-1, True, "10")),
+        *({"inject": value} for value in ("yes", 1, [])),
+        *({"excluded": value} for value in ("/tmp", ["relative"], [7])),
         {"paused": 1},
-        {"inject": "yes"},
-        {"inject": 1},
-        {"inject": []},
-        {"excluded": "/tmp"},
-        {"excluded": ["relative"]},
-        {"excluded": [7]},
     ],
 )
 def test_an_invalid_preference_is_refused_and_not_guessed(data: dict) -> None:
@@ -96,23 +85,14 @@ def test_an_excluded_folder_is_recognised_by_its_link_and_by_its_target(tmp_path
     "text",
     [
         "We decided to rename tick() to advance().",
-        "remember that I prefer tabs",
-        "It raises a KeyError on the second call",
         "the fix is in src/engine/loop.py",
         "never push on a Friday",
-        "TODO: the retry",
         "see `make check`",
-        "call read_config first",
         "We keep unfinished uploads for 48 hours.",
         "Lena owns the billing module.",
-        "The staging database listens on port 5433.",
-        "Deploys go through GitHub Actions.",
         "Thanks! The box is called heron.",
         "ask Jun",
         "Die Rechnungen liegen im Keller.",
-        "Les sauvegardes partent chaque nuit.",
-        "Ana mantiene el panel.",
-        "A fila fica no Redis.",
         "\u8ba2\u5355\u670d\u52a1\u4f7f\u7528\u6d88\u606f\u961f\u5217",
     ],
 )
@@ -124,22 +104,12 @@ def test_decisions_preferences_bugs_code_locations_and_plain_facts_are_salient(t
     "text",
     [
         "thanks, that is nice",
-        "ok go on",
-        "hello there",
-        "great work today",
-        "can you try again?",
-        "hm let me think",
         "run the tests",
-        "what time is it",
-        "please continue with the next one",
         "Let me look at the importer.",
         "I\u2019ll now run the tests.",
-        "Done.",
         "never mind",
         "danke, mach bitte weiter",
         "merci beaucoup",
-        "gracias",
-        "muito obrigado",
         "",
     ],
 )
@@ -150,16 +120,13 @@ def test_courtesy_small_talk_and_progress_are_not_salient(text: str) -> None:
 @pytest.mark.parametrize("half", ["dev", "test"])
 def test_most_labelled_messages_are_kept_or_dropped_as_labelled(half: str) -> None:
     with LABELLED.open(encoding="utf-8", newline="") as file:
-        rows = [
-            row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["half"] == half
-        ]
-    kept = {
-        label: [is_salient(row["text"]) for row in rows if row["label"] == label]
-        for label in ("keep", "drop")
-    }
+        table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = [row for row in table if row["half"] == half]
+    keep, drop = (
+        [is_salient(row["text"]) for row in rows if row["label"] == each] for each in ("keep", "drop")
+    )
     assert len(rows) == 150
-    assert sum(kept["keep"]) >= 0.95 * len(kept["keep"])
-    assert sum(kept["drop"]) <= 0.20 * len(kept["drop"])
+    assert sum(keep) >= 0.95 * len(keep) and sum(drop) <= 0.20 * len(drop)
 
 
 @pytest.mark.parametrize("unit", ["a", " ", ".", "now ", "`a\n", "thanks a lot "])
@@ -174,16 +141,14 @@ def test_a_text_of_any_length_is_judged_while_a_hook_waits(unit: str) -> None:
 
 def test_each_policy_records_what_it_promises() -> None:
     talk, decision = "thanks, that is very nice of you", "we decided to use advance() from now on"
-    kept = {
-        name: [should_embed(text, policy({"capture": name})) for text in (talk, decision)]
-        for name in ("all", "salient", "summary_only", "off")
-    }
-    assert kept == {
+    promises = {
         "all": [True, True],
         "salient": [False, True],
         "summary_only": [True, True],
-        "off": [False, False],
+        "off": [False] * 2,
     }
+    for name, promised in promises.items():
+        assert [should_embed(text, policy({"capture": name})) for text in (talk, decision)] == promised
     assert not should_embed(decision, policy({"paused": True}))
 
 

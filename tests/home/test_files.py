@@ -26,14 +26,8 @@ def test_anything_but_a_regular_file_of_this_user_is_refused_at_once(tmp_path: P
     (tmp_path / "link").symlink_to(tmp_path / "good")
     (tmp_path / "bad_link").symlink_to(tmp_path / "fifo")
     started = time.monotonic()
-    for path in (
-        "/dev/zero",
-        "/dev/tty",
-        tmp_path / "fifo",
-        tmp_path / "bad_link",
-        tmp_path,
-        tmp_path / "gone",
-    ):
+    refused = ("/dev/zero", "/dev/tty", *(tmp_path / name for name in ("fifo", "bad_link", ".", "gone")))
+    for path in refused:
         with pytest.raises(OSError):
             open_regular(str(path))
     assert time.monotonic() - started < 1
@@ -96,12 +90,6 @@ def test_an_oversized_file_is_not_read_whole(tmp_path: Path) -> None:
     os.truncate(path, 30 << 30)  # which takes no disk space
     with pytest.raises(ValueError, match="more than 67,108,864 bytes"):
         read_whole(str(path))
-
-
-def test_a_link_that_leads_to_itself_is_removed(tmp_path: Path) -> None:
-    loop = tmp_path / "partitions.json"
-    loop.symlink_to(loop)
-    assert move_aside_nonfile(str(loop)) and not os.listdir(tmp_path)
 
 
 def test_moving_a_damaged_table_away_keeps_earlier_ones(tmp_path: Path) -> None:

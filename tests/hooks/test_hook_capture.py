@@ -173,7 +173,7 @@ def test_a_session_that_ends_is_compared_with_its_transcript(host: Host) -> None
     host.exchange("Push it please", "Pushed.", prompt_id="p1")
     host.fire("session_end", reason="other")
     assert host.turns() == [("p1", "Push it please", "Pushed.")] and host.log() == ""
-    (path,) = spool.requests(host.home)
+    (path,) = spool.json_files(host.home.reconcile)
     request = spool.read(path)
     assert (request["session_id"], request["transcript_path"]) == (host.session_id, "/t/s.jsonl")
 

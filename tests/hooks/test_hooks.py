@@ -42,7 +42,7 @@ def test_a_starting_session_requests_a_comparison_with_its_transcript(host: Host
         == {}
     )
     host.take()
-    (path,) = spool.requests(host.home)
+    (path,) = spool.json_files(host.home.reconcile)
     assert spool.read(path) == {
         "session_id": host.session_id,
         "transcript_path": "/t/s.jsonl",
@@ -261,7 +261,11 @@ def test_nothing_is_captured_in_the_home_folder_and_the_log_says_why(host: Host)
             f"Nothing is recorded in {place}: /, your home folder itself and a folder that no longer exists are not projects."
             in host.log()
         )
-    assert (host.envelopes(), spool.requests(host.home), os.listdir(host.home.prompts)) == ([], [], [])
+    assert (host.envelopes(), spool.json_files(host.home.reconcile), os.listdir(host.home.prompts)) == (
+        [],
+        [],
+        [],
+    )
     host.env["SCRUBJAY_SCOPE"] = "home"
     host.stop("Renamed to advance().", prompt_id="p2")
     assert [envelope.scope for envelope in host.envelopes()] == ["home"]

@@ -46,7 +46,7 @@ def test_a_broken_spool_file_is_moved_away_with_its_reason_and_stops_nothing(use
     assert "captured 1 of 5 turns" in status and "4 turns unreadable" in status  # a folder is not an envelope
     for reason in ("is not JSON", "wrong fields: ", "there is no text"):
         assert reason.lower() in status.lower(), status
-    assert sorted(map(os.path.basename, spool.broken_paths(user.home))) == sorted(broken)
+    assert sorted(map(os.path.basename, spool.json_files(user.home.spool_broken))) == sorted(broken)
 
 
 def test_an_empty_newest_manifest_loses_no_acknowledged_write(user, opens):

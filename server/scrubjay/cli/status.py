@@ -219,7 +219,7 @@ class Inbox(NamedTuple):
 def inbox(home: Home) -> Inbox:
     """Read the spool of a home without changing it."""
     waiting = spool.pending(home) + spool.events(home, "answer")
-    broken = spool.broken_paths(home)
+    broken = spool.json_files(home.spool_broken)
     return Inbox(
         waiting=len(waiting),
         turns_waiting=sum(map(_is_from_hook, waiting)),

@@ -40,11 +40,6 @@ _BLOCK = 1 << 20
 Report = Callable[[int, int], None]  # called with the bytes done and the total bytes
 
 
-def links_folder(home: Home) -> str:
-    """Return the folder in which a running backup has hard links to the store's files."""
-    return os.path.join(home.root, "backup.links")
-
-
 def link_store(home: Home) -> None:
     """Hard-link every file of the store, which works because LanceDB never changes a written file.
 
@@ -53,7 +48,7 @@ def link_store(home: Home) -> None:
     """
     clear(home)
     try:
-        shutil.copytree(home.data, os.path.join(links_folder(home), "data"), copy_function=os.link)
+        shutil.copytree(home.data, os.path.join(home.backup_links, "data"), copy_function=os.link)
     except OSError as error:
         sentence = f"{home.data} cannot be linked into {home.root}: {error.strerror or error}."
         raise HomeError(f"{sentence} Both must be on the same local disk.") from error
@@ -69,7 +64,7 @@ def clear(home: Home) -> None:
 
     The caller holds the home's lock, so that no other backup or restore is running.
     """
-    for folder in (links_folder(home), restoring(home), restored(home)):
+    for folder in (home.backup_links, restoring(home), restored(home)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -201,7 +196,7 @@ def replace_home(home: Home, aside: str) -> None:
 
 
 def _sources(home: Home) -> Iterator[tuple[str, str]]:
-    linked = os.path.join(links_folder(home), "data")
+    linked = os.path.join(home.backup_links, "data")
     for folder, _, names in sorted(os.walk(linked)):
         for name in sorted(names):
             path = os.path.join(folder, name)

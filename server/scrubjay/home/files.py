@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import time
-from errno import EINVAL, ELOOP, EPERM, ETIMEDOUT
+from errno import EINVAL, EPERM, ETIMEDOUT
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -31,13 +31,7 @@ def open_regular(path: str, *, own: bool = True) -> BinaryIO:
     """
     _check(os.stat(path), own)  # before opening, which may affect a device
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
-    descriptor = os.open(path, os.O_RDONLY | sum(flags))
-    try:
-        _check(os.fstat(descriptor), own)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return os.fdopen(descriptor, "rb")
+    return os.fdopen(_checked(os.open(path, os.O_RDONLY | sum(flags)), own), "rb")
 
 
 def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
@@ -86,13 +80,7 @@ def open_log(path: str) -> int:
     """
     move_aside_nonfile(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        _check(os.fstat(descriptor), own=False)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+    return _checked(os.open(path, flags, 0o600), own=False)
 
 
 def add_line(path: str, line: str, most: int) -> None:
@@ -103,11 +91,8 @@ def add_line(path: str, line: str, most: int) -> None:
     try:
         if os.path.exists(path) and os.path.getsize(path) > most:
             os.replace(path, path + ".1")
-        descriptor = open_log(path)
-        try:
-            os.write(descriptor, line.encode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
+        with open(open_log(path), "a", encoding="utf-8", errors="replace") as log:
+            log.write(line)
     except OSError:
         return
 
@@ -143,8 +128,8 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
             is_whole = line.endswith(b"\n")
 
 
-def hold(path: str, seconds: float) -> int:
-    """Lock a file, creating it, and return its descriptor; closing it releases the lock.
+def hold(path: str, seconds: float) -> BinaryIO:
+    """Lock a file, creating it, and return it; closing it releases the lock.
 
     Raises OSError if the disk refused, or another process held the lock for `seconds`.
     """
@@ -158,7 +143,7 @@ def hold(path: str, seconds: float) -> int:
     except OSError:
         os.close(descriptor)
         raise
-    return descriptor
+    return os.fdopen(descriptor, "rb")
 
 
 def open_lock(path: str) -> int:
@@ -201,14 +186,8 @@ def move_aside_nonfile(path: str) -> bool:
 
     Raises OSError if the disk refused.
     """
-    try:
-        if stat.S_ISREG(os.stat(path).st_mode):
-            return False
-    except OSError as error:  # missing, or a broken link
-        if error.errno != ELOOP:
-            return False
-        os.unlink(path)  # a link to itself has no content, and would stop LanceDB
-        return True
+    if os.path.isfile(path) or not os.path.exists(path):  # missing, or a broken link
+        return False
     number = 1
     while os.path.lexists(aside := f"{path}.aside{number}"):
         number += 1
@@ -216,19 +195,21 @@ def move_aside_nonfile(path: str) -> bool:
     return True
 
 
+def _checked(descriptor: int, own: bool) -> int:
+    """Return the descriptor of a file that `_check` accepts; close it otherwise."""
+    try:
+        _check(os.fstat(descriptor), own)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _check(status: os.stat_result, own: bool) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise OSError(EINVAL, "it is not a regular file")
     if own and hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise PermissionError(EPERM, "it belongs to another user")
-
-
-def is_file(entry: os.DirEntry[str]) -> bool:
-    """Return True if an entry of a folder is a file or a link to a file; a link to itself is not."""
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
 
 
 def is_running(pid: int) -> bool:

@@ -54,7 +54,7 @@ def note(
     """Add a line; `now` is in seconds since 1970."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
     line = f"{at} {by} {name_of(session)} {scope or '-'} {tokens} {sessions} {facts}\n"
-    add_line(_path(home), line, MAX_BYTES)
+    add_line(home.given, line, MAX_BYTES)
 
 
 def name_of(session: str | None) -> str:
@@ -65,7 +65,7 @@ def name_of(session: str | None) -> str:
 def read(home: Home) -> list[Given]:
     """Return all lines that are still on disk, oldest first; damaged lines are left out."""
     entries = []
-    for path in (f"{_path(home)}.1", _path(home)):
+    for path in (f"{home.given}.1", home.given):
         try:
             lines = list(last_lines(path, 2 * MAX_BYTES))
         except OSError:
@@ -102,7 +102,3 @@ def note_in(folder: str, names: Iterable[str], *, is_first: bool = False) -> boo
     except OSError:
         return False
     return True
-
-
-def _path(home: Home) -> str:
-    return os.path.join(home.log, "given.log")

@@ -30,14 +30,19 @@ def read_kept(path: str) -> bytes:
         return read_whole(copy_of(path))
 
 
-def write_copy(path: str, content: bytes) -> None:
-    """Write the copy of a file before the file itself, so that a copy never restores an older key or setting.
+def write_kept(home: Home, path: str, content: bytes) -> None:
+    """Write a file, but first its copy, so that a copy never restores an older key or setting.
 
     Raises OSError if the disk refused.
     """
+    write_copy(path, content)
+    durable_write(home, path, content)
+
+
+def write_copy(path: str, content: bytes) -> None:
+    """Write the copy of a file. Raises OSError if the disk refused."""
     copy = copy_of(path)
-    if not os.path.isdir(os.path.dirname(copy)):
-        os.mkdir(os.path.dirname(copy), 0o700)
+    os.makedirs(os.path.dirname(copy), mode=0o700, exist_ok=True)
     write_whole(copy, content)
 
 

@@ -5,7 +5,6 @@ The added partitions are in `<home>/partitions.json`:
     {"v": 1, "scopes": {scope: {id: {"id", "name", "description", "enabled", "created_at", "updated_at"}}}}
 """
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -82,11 +81,11 @@ class PartitionBook:
                 raise InputError(f"{sentence} Delete one first.")
             partitions[partition.id] = partition
 
-        await asyncio.to_thread(self._edit, scope, add)
+        await self._edit(scope, add)
 
     async def change(self, scope: str, partition: Partition) -> None:
         """Replace a scope's entry for a partition. Raises HomeError as `make` does."""
-        await asyncio.to_thread(self._edit, scope, lambda book: book.__setitem__(partition.id, partition))
+        await self._edit(scope, lambda book: book.__setitem__(partition.id, partition))
 
     async def remove(self, scope: str, partition_id: str) -> None:
         """Remove a partition from a scope.
@@ -102,15 +101,15 @@ class PartitionBook:
             if partitions.pop(partition_id, None) is None:
                 raise NotFound(f"There is no partition {partition_id[:80]!r} to delete.")
 
-        await asyncio.to_thread(self._edit, scope, pop)
+        await self._edit(scope, pop)
 
-    def _edit(self, scope: str, edit: Callable[[dict[str, Partition]], Any]) -> None:
+    async def _edit(self, scope: str, edit: Callable[[dict[str, Partition]], Any]) -> None:
         def change(scopes: dict[str, Mapping[str, Partition]]) -> None:
             partitions = dict(scopes.get(scope, {}))
             edit(partitions)
             scopes[scope] = partitions
 
-        self._file.edit(change)
+        await self._file.edit(change)
 
 
 def _encode(partitions: Mapping[str, Partition]) -> dict[str, Any]:

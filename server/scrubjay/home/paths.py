@@ -54,8 +54,10 @@ class Home:
         self.openings = self._path("openings")  # what the next session of each scope will be shown, derived
         self.distilled = self._path("distilled.json")  # the turn up to which each scope was distilled
         self.models = self._path("models")  # models converted from the weights in a package, derived
+        self.backup_links = self._path("backup.links")  # hard links to data/, while a backup is made
         self.scratch = self._path("tmp")  # temporary files of the engine's libraries
         self.log = self._path("log")  # engine.log, hooks.log
+        self.given = self._path("log", "given.log")  # what models were given, without its content
         self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed
 
     def _path(self, *parts: str) -> str:

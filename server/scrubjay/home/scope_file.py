@@ -1,5 +1,6 @@
 """A JSON file of a home with one entry per scope: `{"v": 1, "scopes": {scope: entry}}`."""
 
+import asyncio
 import json
 import logging
 import os
@@ -10,9 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import move_aside_nonfile, parse_json
-from scrubjay.home.kept import copy_of, read_kept, write_copy
+from scrubjay.home.kept import copy_of, read_kept, write_kept
 from scrubjay.home.paths import Home
-from scrubjay.home.spool import durable_write
 
 log = logging.getLogger("scrubjay.home.scope_file")
 
@@ -33,11 +33,14 @@ class ScopeFile(Generic[T]):
         self._lock = threading.Lock()  # with two concurrent changes, the second must see the first
         self.scopes: Mapping[str, T] = _read(path, decode)
 
-    def edit(self, change: Callable[[dict[str, T]], object]) -> None:
-        """Let `change` edit the entries, then write all of them to the disk.
+    async def edit(self, change: Callable[[dict[str, T]], object]) -> None:
+        """Let `change` edit the entries, then write all of them to the disk, in a thread.
 
         Raises HomeError if the file cannot be written. In that case, and if `change` raises, nothing changes.
         """
+        await asyncio.to_thread(self._edit, change)
+
+    def _edit(self, change: Callable[[dict[str, T]], object]) -> None:
         with self._lock:
             scopes = dict(self.scopes)
             change(scopes)
@@ -45,8 +48,7 @@ class ScopeFile(Generic[T]):
             book = {"v": 1, "scopes": entries}
             content = json.dumps(book, indent=1, default=datetime.isoformat).encode("ascii")
             try:
-                write_copy(self._path, content)
-                durable_write(self._home, self._path, content)
+                write_kept(self._home, self._path, content)
             except OSError as error:
                 sentence = f"{self._path} cannot be written: {error.strerror or error}."
                 raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error

@@ -8,7 +8,6 @@ They are stored in `<home>/scope_settings.json`; settings for all scopes are und
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -93,7 +92,7 @@ class ScopeBook:
             old = book.get(scope, ScopeSettings())
             book[scope] = replace(edit(old), created_at=old.created_at or at, updated_at=at)
 
-        await asyncio.to_thread(self._file.edit, edit_scope)
+        await self._file.edit(edit_scope)
         return self.of(scope)
 
     async def keep_context(self, scope: str, context: str | None, at: datetime) -> None:
@@ -104,7 +103,7 @@ class ScopeBook:
     async def remove(self, scope: str) -> None:
         """Remove the settings of a scope. Raises as `change` does."""
         if scope in self._file.scopes:
-            await asyncio.to_thread(self._file.edit, lambda book: book.pop(scope, None))
+            await self._file.edit(lambda book: book.pop(scope, None))
 
     async def merge(self, old: str, new: str) -> None:
         """Add the settings of `old` to `new`; settings of `new` take precedence. Raises as `change` does."""
@@ -114,7 +113,7 @@ class ScopeBook:
                 book[new] = _merge(book[new], settings) if new in book else settings
 
         if old != new and old in self._file.scopes:
-            await asyncio.to_thread(self._file.edit, move)
+            await self._file.edit(move)
 
 
 def _check_text(field: str, text: str | None, longest: int) -> None:

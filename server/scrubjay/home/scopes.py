@@ -21,13 +21,13 @@ import json
 import os
 import posixpath
 from contextlib import suppress
+from functools import lru_cache
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import hold, parse_json, read_whole
-from scrubjay.home.kept import copy_of, write_copy
+from scrubjay.home.kept import copy_of, write_kept
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
-from scrubjay.home.spool import durable_write
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def display_name(scope: str) -> str:
     >>> display_name("repo_sparrow__0123456789abcdef"), display_name("dir_notes__0123456789abcdef")
     ('sparrow', 'notes')
     """
-    return _OWN_NAMES.read().get(scope) or _ascii_name(scope)
+    return _all_own_names().get(scope) or _ascii_name(scope)
 
 
 def _ascii_name(scope: str) -> str:
@@ -74,39 +74,33 @@ def _ascii_name(scope: str) -> str:
 
 def show_names_of(home: Home) -> None:
     """Let `display_name` return the projects' own names, such as `größe`, from this home's book."""
-    _OWN_NAMES.home = home
+    _shown["home"] = home
 
 
 def own_names() -> dict[str, str]:
     """Return the projects' own names that their scopes do not spell, by scope."""
-    return {scope: name for scope, name in _OWN_NAMES.read().items() if name != _ascii_name(scope)}
+    return {scope: name for scope, name in _all_own_names().items() if name != _ascii_name(scope)}
 
 
-class _OwnNames:
-    """The own names of the projects in a home's book, which is read again when it changes."""
-
-    def __init__(self) -> None:
-        self.home: Home | None = None  # a process serves one home
-        self._names: dict[str, str] = {}
-        self._state: tuple[object, ...] = ()  # of the file when it was read
-
-    def read(self) -> dict[str, str]:
-        """Return the own names by scope."""
-        if self.home is None:
-            return {}
-        state: tuple[object, ...] = (self.home,)
-        with suppress(OSError):  # the book is missing, so its copy applies
-            stat = os.stat(self.home.scopes)
-            state = self.home, stat.st_mtime_ns, stat.st_size, stat.st_ino
-        if state != self._state:
-            entries = (_read(self.home) or _empty())["scopes"].items()
-            named = ((name, _own_name(name, entry)) for name, entry in entries)
-            self._names = {name: own_name for name, own_name in named if own_name}
-            self._state = state
-        return self._names
+_shown: dict[str, Home] = {}  # the home whose projects are shown by their own names; a process serves one
 
 
-_OWN_NAMES = _OwnNames()
+def _all_own_names() -> dict[str, str]:
+    """Return the own names of all projects by scope, from the book, which is read again when it changes."""
+    if not _shown:
+        return {}
+    home = _shown["home"]
+    version: tuple[int, ...] = ()
+    with suppress(OSError):  # the book is missing, so its copy applies
+        stat = os.stat(home.scopes)
+        version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+    return _own_names_in(home, version)
+
+
+@lru_cache(maxsize=1)
+def _own_names_in(home: Home, version: tuple[int, ...]) -> dict[str, str]:
+    named = ((name, _own_name(name, entry)) for name, entry in _read(home)["scopes"].items())
+    return {name: own_name for name, own_name in named if own_name}
 
 
 def _own_name(scope: str, entry: dict[str, Any]) -> str | None:
@@ -203,7 +197,7 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | Non
     repo = repository(folder, user_home or os.path.expanduser("~"))
     if repo is None:
         return None
-    book = _read(home) or _empty()
+    book = _read(home)
     if not repo.is_git and not os.path.exists(repo.path):
         repo = _former_repository(book, repo)
     scope = _find(book, repo)
@@ -234,7 +228,7 @@ def scope_elsewhere(home: Home, name: str) -> str:
     else:
         path = posixpath.normpath(name)
         last = posixpath.basename(path)
-    return _resolve(_read(home) or _empty(), _scope_name(_DIR, last, path))
+    return _resolve(_read(home), _scope_name(_DIR, last, path))
 
 
 def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str, str | None]:
@@ -252,7 +246,7 @@ def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str
 
 def list_scopes(home: Home) -> list[dict[str, Any]]:
     """List the known scopes: {scope, paths, origins, merged_into}; `merged_into` is often None."""
-    book = _read(home) or _empty()
+    book = _read(home)
     merged = book["merged"]
     return [
         dict(scope=name, paths=sorted(entry["paths"]), origins=entry["origins"], merged_into=merged.get(name))
@@ -290,13 +284,10 @@ def merge(home: Home, old: str, new: str) -> str:
         raise HomeError(f"{sentence} Try again, or check its permissions.") from error
 
 
-def _empty() -> dict[str, Any]:
-    return {"v": 1, "scopes": {}, "merged": {}}
-
-
-def _read(home: Home) -> dict[str, Any] | None:
-    """Read the book, or its copy if it is missing or damaged; None if neither can be read."""
-    return _read_valid(home.scopes) or _read_valid(copy_of(home.scopes))
+def _read(home: Home) -> dict[str, Any]:
+    """Read the book, or its copy if it is missing or damaged; if neither can be read, return an empty one."""
+    empty: dict[str, Any] = {"v": 1, "scopes": {}, "merged": {}}
+    return _read_valid(home.scopes) or _read_valid(copy_of(home.scopes)) or empty
 
 
 def _read_valid(path: str) -> dict[str, Any] | None:
@@ -435,15 +426,10 @@ def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dic
     A damaged book is renamed to scopes.json.broken. Raises OSError if it cannot be written, or another
     process held the lock for longer than LOCK_WAIT_S.
     """
-    descriptor = hold(os.path.join(home.root, "scopes.lock"), LOCK_WAIT_S)
-    try:
-        book = _read(home) or _empty()
+    with hold(os.path.join(home.root, "scopes.lock"), LOCK_WAIT_S):
+        book = _read(home)
         if os.path.exists(home.scopes) and _read_valid(home.scopes) is None:
             os.replace(home.scopes, home.scopes + ".broken")
         result = edit(book)
-        content = json.dumps(book, indent=1, sort_keys=True).encode("ascii")
-        write_copy(home.scopes, content)
-        durable_write(home, home.scopes, content)
+        write_kept(home, home.scopes, json.dumps(book, indent=1, sort_keys=True).encode("ascii"))
         return result, book
-    finally:
-        os.close(descriptor)

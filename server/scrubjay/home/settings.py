@@ -21,6 +21,7 @@ from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
 from scrubjay.home.files import hold, read_whole, write_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import nearest
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of config.toml that are read
 _LOCK_WAIT_S = 5.0  # a change writes two small files, so this is enough
@@ -74,10 +75,8 @@ def _prompt(value: Any) -> str | None:
 
 
 def _folders(value: Any) -> tuple[str, ...]:
-    """Return a list of folders, which are separated by commas, or a TOML list if a name has a comma."""
-    if isinstance(value, str) and value.strip().startswith("["):
-        value = tomllib.loads(f"value = {value}")["value"]
-    elif isinstance(value, str):
+    """Return a list of folders, which a user separates by commas."""
+    if isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip() not in ("", "none")]
     if not all(os.path.isabs(_text(folder)) for folder in value):
         raise ValueError
@@ -207,7 +206,7 @@ def change(path: str, key: str, value: Any) -> Settings:
     the file has another error; nothing is written. Raises HomeError if the file cannot be read or written.
     """
     value = parsed(key, value)
-    with _locked(path):
+    with _changing(path, path):
         after = with_value(_read(path) or _HEADING, key, value)
         settings = _settings(after, path)
         _write(path, after.encode())
@@ -220,14 +219,8 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
     Raises InputError if the key is unknown, or the value is not allowed.
     """
     if key not in _FIELDS:
-        import difflib  # takes 1 ms, only after a typing error
-
-        if matches := difflib.get_close_matches(key, _FIELDS, n=1):
-            raise InputError(f"{_excerpt(key)}{where} is not a setting; did you mean {matches[0]}?")
-        hint = "; remove it." if where else "."
-        raise InputError(
-            f"{_excerpt(key)}{where} is not a setting{hint} Known settings: {', '.join(_FIELDS)}."
-        )
+        hint = nearest(key, _FIELDS) or f" Known settings: {', '.join(_FIELDS)}."
+        raise InputError(f"{_excerpt(key)}{where} is not a setting.{hint}")
     kind: Kind = _FIELDS[key].metadata["kind"]
     try:
         return kind.read(value)
@@ -283,7 +276,7 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     with suppress(OSError, ValueError):
         if read_whole(home.capture, own=True) == content:
             return  # a full disk must not stop an engine whose settings did not change
-    with _locked(home.config):  # so that one process writes both the copy and the file
+    with _changing(home.config, home.capture):  # so that one process writes both the copy and the file
         _write(home.capture, content)
 
 
@@ -293,10 +286,9 @@ def captured_since(home: Home) -> datetime | None:
     if since is None:
         return None
     try:
-        moment = datetime.fromisoformat(since)
+        return datetime.fromisoformat(since).astimezone(UTC)
     except (TypeError, ValueError):  # not written by us
         return datetime.max.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def pauses(home: Home) -> list[tuple[str, str | None]]:
@@ -365,8 +357,9 @@ def restore_config(home: Home) -> str | None:
         _settings(content.decode("utf-8-sig"), copy)
     except (OSError, ValueError, InputError):
         return None
-    _write(f"{path}.broken", damaged, with_copy=False)
-    _write(path, content, with_copy=False)
+    with _changing(path, path):
+        write_whole(f"{path}.broken", damaged)
+        write_whole(os.path.realpath(path), content)
     return f"{path}.broken"
 
 
@@ -376,53 +369,39 @@ def _excerpt(value: Any) -> str:
 
 
 @contextmanager
-def _locked(config: str) -> Iterator[None]:
-    """Prevent other processes from changing the settings. Raises HomeError."""
+def _changing(config: str, path: str) -> Iterator[None]:
+    """Prevent other processes from changing the settings. Raises HomeError if `path` cannot be written."""
     try:
-        lock = hold(f"{config}.lock", _LOCK_WAIT_S)
+        with hold(f"{config}.lock", _LOCK_WAIT_S):
+            yield
     except OSError as error:
-        raise _not_written(config, error) from error
-    try:
-        yield
-    finally:
-        os.close(lock)
+        sentence = f"{path} cannot be written: {error.strerror}."
+        raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error
 
 
-def _write(path: str, content: bytes, *, with_copy: bool = True) -> None:
+def _write(path: str, content: bytes) -> None:
     """Replace the copy of a file, then the file. A reader sees the old or the new file, never a part.
 
-    If config.toml is a link (dotfiles), it stays a link: the file that it points to is replaced. Raises
-    HomeError.
+    If config.toml is a link (dotfiles), it stays a link: the file that it points to is replaced.
     """
-    try:
-        if with_copy:
-            write_copy(path, content)
-        write_whole(os.path.realpath(path), content)
-    except OSError as error:
-        raise _not_written(path, error) from error
-
-
-def _not_written(path: str, error: OSError) -> HomeError:
-    sentence = f"{path} cannot be written: {error.strerror}."
-    return HomeError(f"{sentence} Free some space or give yourself write permission.")
+    write_copy(path, content)
+    write_whole(os.path.realpath(path), content)
 
 
 def with_value(text: str, key: str, value: object) -> str:
-    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; comments stay.
+    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; other lines stay.
 
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     literal = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
-    line = "" if value is None else f"{key} = {literal}"
+    line = "" if value is None else f"{key} = {literal}{line_end}"
     lines = statements(text)
     for index, statement in enumerate(lines):
         if key in _parse_toml(statement):
-            comment = _comment(statement)
-            lines[index] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
-            return "".join(lines)
-    gap = line_end if text and not text.endswith(line_end) else ""
-    return f"{text}{gap}{line}{line_end}" if line else text
+            return "".join([*lines[:index], line, *lines[index + 1 :]])
+    gap = line_end if line and text and not text.endswith(line_end) else ""
+    return f"{text}{gap}{line}"
 
 
 def statements(text: str) -> list[str]:
@@ -441,10 +420,3 @@ def _parse_toml(statement: str) -> Any:
         return tomllib.loads(statement)
     except tomllib.TOMLDecodeError:
         return None
-
-
-def _comment(statement: str) -> str:
-    """Return the comment after a value: from the first # before which the value is complete."""
-    hashes = (index for index, char in enumerate(statement) if char == "#")
-    starts = (index for index in hashes if _parse_toml(statement[:index]) == _parse_toml(statement))
-    return statement[next(starts, len(statement)) :].rstrip()

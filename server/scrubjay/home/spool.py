@@ -16,7 +16,6 @@ from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
 from scrubjay.home.files import (
-    is_file,
     is_running,
     move_aside_nonfile,
     parse_json,
@@ -69,7 +68,7 @@ def events(home: Home, kind: str = "") -> list[str]:
 
     Events of exchanges that must not be recorded have the kind "hidden".
     """
-    return [path for path in _json_files(home.events) if f"-{kind}" in os.path.basename(path)]
+    return [path for path in json_files(home.events) if f"-{kind}" in os.path.basename(path)]
 
 
 def session_folder(home: Home, session_id: str) -> str:
@@ -95,26 +94,7 @@ def is_plain(identifier: str | None) -> bool:
 
 def pending(home: Home) -> list[str]:
     """List the paths of the waiting envelopes, in the order of writing."""
-    return _json_files(home.spool_new)
-
-
-def requests(home: Home) -> list[str]:
-    """List the paths of the waiting requests to reconcile, in the order of writing."""
-    return _json_files(home.reconcile)
-
-
-def nonfiles(home: Home) -> list[str]:
-    """List the entries of the spool that are not files, and so will never be read."""
-    try:
-        with os.scandir(home.spool_new) as entries:
-            return sorted(entry.path for entry in entries if not is_file(entry))
-    except FileNotFoundError:
-        return []
-
-
-def broken_paths(home: Home) -> list[str]:
-    """List the paths of the envelopes that were moved away; a `.reason` file next to each says why."""
-    return _json_files(home.spool_broken)
+    return json_files(home.spool_new)
 
 
 def read(path: str) -> dict[str, Any]:
@@ -270,10 +250,11 @@ def _has_text(one: str, other: str) -> bool:
     return one == other or (len(shorter) >= LEAST and shorter in longer)
 
 
-def _json_files(folder: str) -> list[str]:
+def json_files(folder: str) -> list[str]:
+    """List the paths of the JSON files in a folder, in the order of writing."""
     try:
         with os.scandir(folder) as entries:
             # anything but a file is not ours (a FIFO would block)
-            return sorted(entry.path for entry in entries if entry.name.endswith(".json") and is_file(entry))
+            return sorted(entry.path for entry in entries if entry.name.endswith(".json") and entry.is_file())
     except FileNotFoundError:
         return []

@@ -19,10 +19,9 @@ from typing import Any
 
 from scrubjay.errors import EngineError, HomeError, InputError, NotFound
 from scrubjay.home.files import parse_json
-from scrubjay.home.kept import read_kept, write_copy
+from scrubjay.home.kept import read_kept, write_kept
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
-from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
@@ -190,8 +189,7 @@ def _lock(home: Home) -> FileLock:
 def _save(home: Home, tokens: Sequence[Token]) -> None:
     text = json.dumps({"v": 1, "tokens": [asdict(token) for token in tokens]}, indent=1)
     try:
-        write_copy(home.tokens, text.encode())
-        durable_write(home, home.tokens, text.encode())
+        write_kept(home, home.tokens, text.encode())
     except OSError as error:
         why = error.strerror or error
         raise HomeError(

@@ -86,7 +86,7 @@ class Completion:
 
     async def run(self) -> None:
         """Do the scheduled work forever, starting with the requests that hooks wrote while no engine ran."""
-        for path in spool.requests(self._home):
+        for path in spool.json_files(self._home.reconcile):
             self.reconcile(path)
         while True:
             run = await self._jobs.get()
