@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 import said
 
-from scrubjay.cli.command import Place
-from scrubjay.cli.documents import _absolute as absolute
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.home.paths import open_home
@@ -182,15 +180,6 @@ async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, de
     done = await asyncio.wait_for(ingest(core, tree), 60)
     assert done.added == 3
     assert re.fullmatch(f"{tree}(/a)+", done.failed[0].path)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
-def test_a_pattern_over_nested_folders_gives_files_or_an_error(deep_tree: Path):
-    place = Place({}, str(deep_tree), str(deep_tree))
-    try:
-        assert os.path.realpath(deep_tree / "docs" / "ports.md") in absolute(place, ["**/*.md"])
-    except InputError as error:
-        assert "too deep for a pattern" in str(error)
 
 
 def test_a_gitignore_that_is_too_long_reports_how_much_is_ignored(tree: Path):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 WIDTH = 30  # characters of the progress bar
 TEXT_WIDTH, PIPED_WIDTH = 110, 200  # the most characters of a line of text, and of a list in a pipe
 NARROW = 80  # on a terminal with fewer columns, lists leave out the time and the project
-PLAIN_SECONDS = 5.0  # between two plain lines of progress
 LEAST_SECONDS = 1.0  # of work before the remaining time is estimated
 
 
@@ -193,13 +192,12 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 class Progress:
-    """Shows the progress of some work; use it as a context manager, so that the bar's line is ended."""
+    """Shows the progress of some work at a terminal; use it as a context manager, which ends its line."""
 
-    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+    def __init__(self, label: str = "", stream: TextIO | None = None) -> None:
         self._label, self._stream = label, stream or sys.stderr
-        self._has_bar = self._stream.isatty()
+        self._has_stages = not label  # each is shown by its own name and bar
         self._first_step: tuple[int, float] | None = None  # amount and time of the first step
-        self._last_line_at = time.monotonic()
         self._bar_length = 0  # characters of the bar
 
     def __enter__(self) -> Progress:
@@ -209,33 +207,26 @@ class Progress:
         self._close()
 
     def step(self, step: Mapping[str, Any]) -> None:
-        """Show a step as the engine reports it: `done` of `total`."""
-        self.show(step["done"], step["total"])
-
-    def stage(self, step: Mapping[str, Any]) -> None:
-        """Show a step of work in named stages, each on its own line."""
-        if step["what"] != self._label:
+        """Show a step as the engine reports it: `done` of `total`, in the stage `what`."""
+        if self._has_stages and step["what"] != self._label:
             self._close()
             self._label, self._first_step = step["what"], None
-        self.step(step)
+        self.show(step["done"], step["total"])
 
     def show(self, done: int, total: int) -> None:
         """Show that `done` of `total` are done, and estimate the remaining time."""
+        if not self._stream.isatty():
+            return
         now = time.monotonic()
         first, since = self._first_step = self._first_step or (done, now)
         estimate = ""
         if now - since >= LEAST_SECONDS and first < done < total:
             estimate = f", about {span((now - since) * (total - done) / (done - first))} left"
-        if self._has_bar:
-            filled = WIDTH * done // max(total, 1)
-            bar = f"{'#' * filled}{'.' * (WIDTH - filled)}"
-            line = f"{self._label} [{bar}] {done:,} of {total:,}{estimate}"
-            self._stream.write(f"\r{line:<{self._bar_length}}")
-            self._bar_length = len(line)
-        elif now - self._last_line_at >= PLAIN_SECONDS:
-            self._last_line_at = now
-            self._stream.write(f"{self._label}: {done:,} of {total:,}{estimate}\n")
+        bar = ("#" * (WIDTH * done // max(total, 1))).ljust(WIDTH, ".")
+        line = f"{self._label} [{bar}] {done:,} of {total:,}{estimate}"
+        self._stream.write(f"\r{line:<{self._bar_length}}")
         self._stream.flush()
+        self._bar_length = len(line)
 
     def _close(self) -> None:
         if self._bar_length:

@@ -113,8 +113,8 @@ def reindex(place: Place, options: argparse.Namespace) -> None:
         if waits_for_restart:
             print_progress(f"restarting the engine, because it uses the old {', '.join(waits_for_restart)}")
             finish(place)
-    with place.engine() as engine, Progress("reading") as progress:
-        counts = engine.call("reindex", {}, progress.stage)
+    with place.engine() as engine, Progress() as progress:
+        counts = engine.call("reindex", {}, progress.step)
     print(f"{plural(counts['passages'], 'passage')} indexed and embedded.")
 
 

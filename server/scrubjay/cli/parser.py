@@ -58,7 +58,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 2
     try:
         if arguments[0] in ("-h", "--help"):
-            print(_wrapped_page(page(), _columns()), flush=True)
+            print(page(), flush=True)
             return 0
         options = _parse(*arguments)
         with closing(Place(env, working_dir(), default_root(dict(env)))) as place:
@@ -109,16 +109,6 @@ def _columns() -> int:
         return os.get_terminal_size().columns - 2
     except OSError:  # no terminal
         return 98
-
-
-def _wrapped_page(text: str, width: int) -> str:
-    """Return the list of commands for a narrow terminal, with sentences continued below their beginning."""
-    if all(len(line) <= width + 2 for line in text.split("\n")):
-        return text
-    from textwrap import fill  # takes 2 ms, only needed here
-
-    indents = ((line, " " * 17 * line.startswith("  ")) for line in text.split("\n"))
-    return "\n".join(fill(line, width, subsequent_indent=indent) for line, indent in indents)
 
 
 def suggest_name(typed: str, names: Collection[str]) -> str:
