@@ -6,9 +6,9 @@ import argparse
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -59,7 +59,6 @@ BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns or characters after which the 
 # A session changed within this time may go on; its hook then records its last turn.
 STILL_OPEN = timedelta(hours=1)
 MAX_LISTED = 5  # unreadable files that are named
-BUNDLED = "bundled"
 FOREIGN = (
     "Most of this is not in English, which the bundled model reads: "
     "`pip install 'scrubjay[multilingual]'`, then `scrubjay config model multilingual`."
@@ -75,6 +74,7 @@ OUTCOMES = {
     "different": "different here",
     "restored": "restored",
 }
+# What is counted; turns are left out if the policy does not record them, or if they belong to no project.
 COUNTS = ("sessions", "turns", "facts", "added", *OUTCOMES, "redacted", "left_out")
 
 # An item for the engine, after the tally that counts the engine's answer about it.
@@ -91,8 +91,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     """
     names = _choose(options.source, options.file)
     histories = [history for history in HISTORIES if history.host in names]
-    policy = _policy(place.home)
-    importer = _Importer(place, policy, _since(options.since), options.scope)
+    importer = _Importer(place, _policy(place.home), _since(options.since), options.scope)
     with Disk(place.home.spool_tmp) as disk:
         projects = (place.cwd, *project_folders(place.home))
         machine = this_machine(place.env)._replace(projects=tuple(dict.fromkeys(projects)))
@@ -101,27 +100,21 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
         hosts = [] if options.file else [name for name in names if name in STORES]
         memories = [memory for host in hosts for memory in memory_files(host, machine)]
         patterns = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
-        with ExitStack() as stack:
-            needs_engine = not options.dry_run and (
-                items or memories or (patterns and os.path.isdir(place.home.data))
-            )
-            engine = stack.enter_context(place.engine()) if needs_engine else None
-            progress = stack.enter_context(Progress("reading" if options.dry_run else "importing"))
-            importer.take(items, engine, progress.show)
-            importer.take_memories(memories, patterns, engine, machine)
-    tallies = sorted(
-        importer.tallies.values(), key=lambda tally: (tally.host, -tally.turns, tally.folder or "")
-    )
+        may_have_notes = bool(memories or (patterns and os.path.isdir(place.home.data)))
+        needs_engine = not options.dry_run and (items or may_have_notes)
+        with Progress("reading" if options.dry_run else "importing") as progress:
+            engine = place.engine() if needs_engine else None
+            with engine or nullcontext():
+                importer.take(items, engine, progress.show)
+                importer.take_memories(memories, patterns, engine, machine)
+    tallies = importer.sorted_tallies()
     answer = {
         "dry_run": options.dry_run,
-        "projects": [asdict(tally) for tally in tallies],
+        "projects": [tally.facts() for tally in tallies],
         "hidden": importer.hidden,
         "unreadable": importer.unreadable,
     }
-    report = [*_report_lines(tallies, importer, options, names)]
-    if importer.is_mostly_foreign and load(place.home.config).model == BUNDLED:
-        report.append(FOREIGN)
-    print_answer(answer, report, as_json=options.json)
+    print_answer(answer, _report_lines(tallies, importer, place, options, names), as_json=options.json)
     return 0
 
 
@@ -132,43 +125,35 @@ class Tally:
     host: str
     folder: str | None
     scope: str | None
-    sessions: int = 0
-    turns: int = 0
-    facts: int = 0
-    added: int = 0
-    completed: int = 0
-    updated: int = 0  # facts that got a newer version
-    known: int = 0
-    different: int = 0  # facts that have another content here
-    restored: int = 0  # facts that a host's memory holds again
-    redacted: int = 0
-    left_out: int = 0  # turns that the policy does not record, or that belong to no project
     why: str | None = None  # the reason, if all turns and facts were left out
+    counts: Counter[str] = field(default_factory=Counter)  # by the names in COUNTS
 
     def add(self, outcome: Mapping[str, Any]) -> None:
         """Add the counts of one session or fact."""
         self.scope = outcome.get("scope", self.scope)
-        for name in COUNTS:
-            setattr(self, name, getattr(self, name) + outcome.get(name, 0))
+        self.counts += Counter({name: outcome.get(name, 0) for name in COUNTS})
+
+    def facts(self) -> dict[str, Any]:
+        """Return this tally for programs."""
+        counts = {name: self.counts[name] for name in COUNTS}
+        return {"host": self.host, "folder": self.folder, "scope": self.scope, "why": self.why} | counts
 
     def describe(self, *, dry_run: bool) -> str:
         """Describe the counts in words."""
-        amounts = [
-            *([f"{plural(self.turns, 'turn')} of {plural(self.sessions, 'session')}"] if self.turns else []),
-            *([plural(self.facts, "fact")] if self.facts else []),
-        ]
+        counts, amounts = self.counts, []
+        if counts["turns"]:
+            amounts.append(f"{plural(counts['turns'], 'turn')} of {plural(counts['sessions'], 'session')}")
+        if counts["facts"]:
+            amounts.append(plural(counts["facts"], "fact"))
         if self.why:
             return f"{' and '.join(amounts)} left out: {self.why}"
-        if self.left_out and self.scope:
+        if counts["left_out"] and self.scope:
             amounts = amounts or ["no turn"]
-            amounts[0] += (
-                f" ({self.left_out:,} more left out: said in a pause or an excluded folder, or too short)"
-            )
-        if dry_run:
-            return " and ".join(amounts)
-        counts = ((getattr(self, name), words) for name, words in OUTCOMES.items())
-        parts = [f"{count:,} {words}" for count, words in counts if count]
-        return f"{' and '.join(amounts)}: {', '.join([f'{self.added:,} imported', *parts])}"
+            reasons = "said in a pause or an excluded folder, or too short"
+            amounts[0] += f" ({counts['left_out']:,} more left out: {reasons})"
+        outcomes = [f"{counts[name]:,} {words}" for name, words in OUTCOMES.items() if counts[name]]
+        outcomes = [f"{counts['added']:,} imported", *outcomes]
+        return " and ".join(amounts) + ("" if dry_run else f": {', '.join(outcomes)}")
 
 
 class _Importer:
@@ -188,12 +173,19 @@ class _Importer:
         self._weight = 0.0  # how full the batch is; at 1 it is sent
         self._redacted = 0
         self._secrets: dict[str, int] = {}  # how many secrets were replaced in each file of notes
-        self._read = self._foreign = 0  # how many turns and facts were read, and how many were foreign
+        self._languages: Counter[bool] = Counter()  # how many turns and facts are in English, and are not
 
     @property
     def is_mostly_foreign(self) -> bool:
         """Return True if most turns and facts are not in English."""
-        return 2 * self._foreign > self._read
+        return self._languages[False] > self._languages[True]
+
+    def sorted_tallies(self) -> list[Tally]:
+        """Return the tallies by program, those with most turns first."""
+        return sorted(
+            self.tallies.values(),
+            key=lambda tally: (tally.host, -tally.counts["turns"], tally.folder or ""),
+        )
 
     def find(
         self, histories: Sequence[History], disk: Disk, machine: Machine, places: Sequence[str] | None
@@ -206,11 +198,17 @@ class _Importer:
         for history in histories:
             for place in places or history.places(machine):
                 for path, changed_at in files_below(place, history.fits, history.deep):
-                    try:
+                    with self._noting(path):
                         items += history.stored(disk, path, changed_at)
-                    except _Unreadable as error:
-                        self.unreadable[path] = _reason(error)
         return sorted(items, key=lambda stored: (stored.is_timed, stored.at), reverse=True)
+
+    @contextmanager
+    def _noting(self, path: str) -> Iterator[None]:
+        """Note that a file is unreadable if reading it fails."""
+        try:
+            yield
+        except _Unreadable as error:
+            self.unreadable[path] = str(getattr(error, "strerror", None) or error or type(error).__name__)
 
     def take(
         self, items: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]
@@ -218,18 +216,14 @@ class _Importer:
         """Import the contents of these histories; without an engine, only count them."""
         for done, stored in enumerate(items):
             report(done, len(items))
-            try:
+            with self._noting(stored.path):
                 for content in stored.read():
                     if isinstance(content, Session):
                         self._add_session(content, stored)
                     else:
                         self._add_fact(content)
-            except _Unreadable as error:
-                self.unreadable[stored.path] = _reason(error)
-            if engine is not None and self._weight >= 1:
-                self._send(engine)
-        if engine is not None:
-            self._send(engine)
+            self._send(engine, least=1)
+        self._send(engine)
         report(len(items), len(items))
 
     def take_memories(
@@ -240,40 +234,39 @@ class _Importer:
         machine: Machine,
     ) -> None:
         """Import the files of hosts' memories, and hide what a host has deleted since."""
+        oldest = seconds(self._since) or 0.0
         for file in files:
-            if self._since is not None and file.at < (seconds(self._since) or 0.0):
-                continue
-            try:
-                arguments = kept_file(self._place.home, self._policy, file, machine, self._scope)
-            except _Unreadable as error:
-                self.unreadable[file.path] = _reason(error)
-                continue
-            if arguments is not None:
-                self._add_memory_file(arguments)
-            if engine is not None and self._weight >= 1:
-                self._send(engine)
-        if engine is not None:
-            self._send(engine)
-            if searched:
-                request = {"machine": THIS_MACHINE, "memories": [], "searched": list(searched)}
-                answer = engine.call(METHODS["memories"], request)
-                self.hidden += answer.get("missing", 0)
+            if file.at >= oldest:
+                with self._noting(file.path):
+                    self._add_memory_file(
+                        kept_file(self._place.home, self._policy, file, machine, self._scope)
+                    )
+                self._send(engine, least=1)
+        self._send(engine)
+        if engine is not None and searched:
+            request = {"machine": THIS_MACHINE, "memories": [], "searched": list(searched)}
+            self.hidden += engine.call(METHODS["memories"], request).get("missing", 0)
 
-    def _add_memory_file(self, arguments: dict[str, Any]) -> None:
+    def _add_memory_file(self, arguments: dict[str, Any] | None) -> None:
+        if arguments is None:
+            return
         key = (arguments["source"], os.path.dirname(arguments["path"]))
         tally = self.tallies.setdefault(key, Tally(*key, USER_SCOPE))
-        tally.facts += len(arguments["entries"])
-        tally.left_out += arguments.pop("left_out")
+        texts = [note["content"] for note in arguments["entries"]]
+        tally.counts += Counter(facts=len(texts), left_out=arguments.pop("left_out"))
         self._secrets[arguments["path"]] = arguments.pop("redacted")
-        self._note_languages(note["content"] for note in arguments["entries"])
-        self._add("memories", tally, arguments, 1, sum(len(note["content"]) for note in arguments["entries"]))
+        self._languages.update(map(is_english, texts))
+        self._add("memories", tally, arguments, 1, sum(map(len, texts)))
 
     def _add(self, noun: str, tally: Tally, item: dict[str, Any], turns: int, size: int) -> None:
         """Add an item to the next batch for the engine."""
         self._batch[noun].append((tally, item))
         self._weight += max(turns / BATCH_TURNS, size / BATCH_SIZE)
 
-    def _send(self, engine: EngineClient) -> None:
+    def _send(self, engine: EngineClient | None, least: float = 0.0) -> None:
+        """Send the batch to the engine, if there is one and the batch has at least this weight."""
+        if engine is None or self._weight < least:
+            return
         batch, self._batch, self._weight = self._batch, {noun: [] for noun in METHODS}, 0.0
         for noun, pairs in batch.items():
             if pairs:
@@ -285,21 +278,21 @@ class _Importer:
             extra = {"machine": THIS_MACHINE} if noun == "memories" else {}
             answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs], **extra})
         except InputError as error:
-            half = len(pairs) // 2
-            for part in (pairs[:half], pairs[half:]) if half else ():
-                self._send_batch(engine, noun, part)
-            if not half:
+            if half := len(pairs) // 2:
+                self._send_batch(engine, noun, pairs[:half])
+                self._send_batch(engine, noun, pairs[half:])
+            else:
                 ((tally, item),) = pairs
                 name = str(item.get("session_id") or item.get("id"))[:80]
                 self.unreadable[f"{tally.host} {name}"] = str(error)
             return
         if noun == "facts":
-            pairs[0][0].redacted += answer["redacted"]
+            pairs[0][0].counts["redacted"] += answer["redacted"]
             outcomes = [{outcome: 1} for outcome in answer["outcomes"]]
         elif noun == "memories":
             outcomes = [Counter(result.get("outcomes", ())) for result in answer["files"]]
             for (tally, item), outcome in zip(pairs, outcomes, strict=True):
-                tally.redacted += self._secrets[item["path"]] if outcome.keys() & STORED else 0
+                tally.counts["redacted"] += self._secrets[item["path"]] if outcome.keys() & STORED else 0
             self.hidden += sum(result.get("deleted", 0) for result in answer["files"])
         else:
             outcomes = answer["sessions"]
@@ -316,7 +309,7 @@ class _Importer:
         turns_by_tally: dict[Tally, list[KeptTurn]] = {}
         for tally, turn in self._turns(session_id, session._replace(turns=turns), stored.at):
             if turn.arguments is None and tally.scope is not None:
-                tally.left_out += 1
+                tally.counts["left_out"] += 1
             else:
                 turns_by_tally.setdefault(tally, []).append(turn)
         all_turns = [turn for project_turns in turns_by_tally.values() for turn in project_turns]
@@ -325,13 +318,12 @@ class _Importer:
             turn_count = sum(self._since is None or turn.at >= self._since for turn in project_turns)
             if not turn_count:
                 continue
-            tally.sessions += 1
-            tally.turns += turn_count
+            tally.counts.update(sessions=1, turns=turn_count)
             if tally.scope is None:
-                tally.left_out += turn_count
+                tally.counts["left_out"] += turn_count
                 continue
             recorded = [turn.arguments for turn in project_turns if turn.arguments]
-            self._note_languages(turn.get("user", "") for turn in recorded)
+            self._languages.update(is_english(turn.get("user", "")) for turn in recorded)
             for part in in_parts(recorded):
                 part_ids = {turn["prompt_id"] for turn in part}
                 item = {
@@ -369,19 +361,14 @@ class _Importer:
 
         return clean
 
-    def _note_languages(self, texts: Iterable[str]) -> None:
-        foreign = [not is_english(text) for text in texts]
-        self._read += len(foreign)
-        self._foreign += sum(foreign)
-
     def _add_fact(self, fact: Fact) -> None:
         tally = self._tally(fact.source, fact.folder or fact.project, nowhere=USER_SCOPE)
         written_at = instant(seconds(fact.updated_at or fact.created_at))
         if self._since is not None and written_at is not None and written_at < self._since:
             return
-        tally.facts += 1
+        tally.counts["facts"] += 1
         if tally.scope is None:
-            tally.left_out += 1
+            tally.counts["left_out"] += 1
             return
         item = {
             "source": fact.source,
@@ -396,7 +383,7 @@ class _Importer:
             "importance": fact.importance,
             "metadata": dict(fact.metadata),
         }
-        self._note_languages([fact.content])
+        self._languages[is_english(fact.content)] += 1
         self._add("facts", tally, item, 1, len(fact.content))
 
     def _tally(self, host: str, folder: str | None, nowhere: str, session_folder: str | None = None) -> Tally:
@@ -469,17 +456,16 @@ def _since(typed: str | None) -> datetime | None:
     return resolve("--since", when, datetime.now().astimezone(), end=False)
 
 
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error or type(error).__name__)
-
-
 def _report_lines(
     tallies: Sequence[Tally],
     importer: _Importer,
+    place: Place,
     options: argparse.Namespace,
     names: Sequence[str],
 ) -> Iterator[str]:
-    listed = [tally for tally in tallies if tally.turns or tally.facts or tally.left_out]
+    listed = [
+        tally for tally in tallies if any(tally.counts[name] for name in ("turns", "facts", "left_out"))
+    ]
     for tally in listed:
         summary = tally.describe(dry_run=options.dry_run)
         yield f"{tally.host:<12} {_shorten_home(tally.folder) or 'no project'}: {summary}"
@@ -491,9 +477,9 @@ def _report_lines(
     elif len(taken := [tally for tally in listed if not tally.why]) > 1:
         total = Tally("all", None, None)
         for tally in taken:
-            total.add({name: getattr(tally, name) for name in COUNTS})
+            total.counts.update(tally.counts)
         yield f"{'together':<12} {total.describe(dry_run=options.dry_run)}"
-    yield from redaction_notice(sum(tally.redacted for tally in tallies))
+    yield from redaction_notice(sum(tally.counts["redacted"] for tally in tallies))
     if importer.hidden:
         hidden = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
         yield f"{hidden}. `scrubjay restore ID` brings one back."
@@ -503,6 +489,8 @@ def _report_lines(
             yield f"  {_shorten_home(path)}: {reason}"
         if len(unreadable) > MAX_LISTED:
             yield f"  and {len(unreadable) - MAX_LISTED:,} more"
+    if importer.is_mostly_foreign and load(place.home.config).model == "bundled":
+        yield FOREIGN
 
 
 def _shorten_home(path: str | None) -> str:

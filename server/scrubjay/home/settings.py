@@ -39,9 +39,9 @@ class Kind(NamedTuple):
     allowed: str
     read: Callable[[Any], Any]
 
-    def setting(self, default: Any, description: str) -> Any:
-        """Return a field of `Settings` of this type, with a sentence for the user."""
-        return field(default=default, metadata={"kind": self, "description": description})
+    def setting(self, default: Any) -> Any:
+        """Return a field of `Settings` of this type."""
+        return field(default=default, metadata={"kind": self})
 
 
 def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
@@ -107,66 +107,33 @@ _STORE = Kind(
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, each with its default and one sentence for the user."""
+    """All settings with their defaults; `settings.toml` has a sentence about each for the user."""
 
     # the bundled model starts in 0.2 s and needs no download
-    model: str = _TEXT.setting(
-        "bundled", "The embedding model: bundled, multilingual, a folder, or the id of a model on this disk."
-    )
-    query_prompt: str | None = _PROMPT.setting(
-        None, "Prefix of queries for the model; none: the model's own prompt."
-    )
-    document_prompt: str | None = _PROMPT.setting(
-        None, "Prefix of stored texts for the model; none: its own."
-    )
+    model: str = _TEXT.setting("bundled")
+    query_prompt: str | None = _PROMPT.setting(None)
+    document_prompt: str | None = _PROMPT.setting(None)
     # on, because it gains two points of recall; the codes of tokens take half as many bytes as a vector
-    late_interaction: bool = _SWITCH.setting(
-        True, "Also compare texts token by token, which finds more and takes some disk space."
-    )
+    late_interaction: bool = _SWITCH.setting(True)
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
-    idle_minutes: float = _number(0.01, 10_080, "minutes").setting(
-        15, "Minutes without a client after which a client-started engine ends."
-    )
-    capture: str = _CAPTURE.setting(
-        "all", "Which turns hooks record: all, salient ones, summaries only, or none (off)."
-    )
+    idle_minutes: float = _number(0.01, 10_080, "minutes").setting(15)
+    capture: str = _CAPTURE.setting("all")
     # "yes", "ok" and "go on" are never worth finding
-    min_length: int = _number(0, 10_000, "characters", whole=True).setting(
-        10, "Shorter prompts and chat messages are not captured."
-    )
+    min_length: int = _number(0, 10_000, "characters", whole=True).setting(10)
     # off, because not all HTTP clients want turns in their results
-    chat_capture: str = _CAPTURE.setting(
-        "off", "Which turns of HTTP conversations searches return: all, salient, summary_only, off."
-    )
+    chat_capture: str = _CAPTURE.setting("off")
     # enough turns to have a topic, few enough to be summarised in 1,000 characters
-    summary_every: int = _number(2, 200, "turns", whole=True).setting(
-        20, "A session is summarised after every so many new turns, and when it ends."
-    )
+    summary_every: int = _number(2, 200, "turns", whole=True).setting(20)
     # 300 tokens once per session are worth it; lines next to every prompt are the user's choice
-    inject: str = _INJECT.setting(
-        "session",
-        "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts), "
-        "edit (also lines before edits and commands; run `scrubjay setup` again).",
-    )
-    effect: int = _number(0, 1_000, "sessions", whole=True).setting(
-        0,
-        "One session in so many gets no opening, so that `scrubjay effect` can compare; 0: none.",
-    )
-    paused: bool = _SWITCH.setting(False, "Pause capture.")
-    excluded: tuple[str, ...] = _FOLDERS.setting(
-        (), "Folders whose sessions are never captured, including folders below them."
-    )
-    roots: tuple[str, ...] = _FOLDERS.setting(
-        (), "Folders that add_document may read in addition to the client's project."
-    )
+    inject: str = _INJECT.setting("session")
+    effect: int = _number(0, 1_000, "sessions", whole=True).setting(0)
+    paused: bool = _SWITCH.setting(False)
+    excluded: tuple[str, ...] = _FOLDERS.setting(())
+    roots: tuple[str, ...] = _FOLDERS.setting(())
     # a heavy year of turns with their vectors is under 1 GB
-    disk_limit_gb: float = _number(0.1, 100_000, "gigabytes").setting(
-        10, "Above this, `scrubjay status` and `doctor` warn you."
-    )
+    disk_limit_gb: float = _number(0.1, 100_000, "gigabytes").setting(10)
     # a local folder needs no network, and no other engine can interfere
-    store: str | None = _STORE.setting(
-        None, "Where records are stored: a bucket that several engines can share; none: in the home."
-    )
+    store: str | None = _STORE.setting(None)
 
 
 _FIELDS = {setting.name: setting for setting in fields(Settings)}
@@ -231,9 +198,9 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
 
 def describe() -> list[tuple[str, str, str]]:
     """List (key, default as a user would type it, description) for every setting, in order."""
-    return [
-        (name, typed(setting.default), setting.metadata["description"]) for name, setting in _FIELDS.items()
-    ]
+    with open(os.path.join(os.path.dirname(__file__), "settings.toml"), "rb") as file:
+        descriptions = tomllib.load(file)
+    return [(name, typed(setting.default), descriptions[name]) for name, setting in _FIELDS.items()]
 
 
 def typed(value: Any) -> str:
