@@ -35,8 +35,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 
 @pytest.mark.parametrize("listed", LISTED.values(), ids=lambda listed: listed.name)
 def test_every_command_has_help_that_begins_with_the_summary_of_the_table(listed, capsys):
-    command = listed.load()
-    assert (command.name, command.summary) == (listed.name, listed.summary)
+    assert listed.load().__doc__ == listed.summary
     with pytest.raises(SystemExit) as left:
         build_parser().parse_args([listed.name, "--help"])
     page = " ".join(capsys.readouterr().out.split())

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, command, flag, value
+from scrubjay.cli.command import Place
 from scrubjay.cli.display import Progress, contents, local, plural, print_answer, redaction_notice, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
@@ -20,11 +20,6 @@ from scrubjay.home.paths import Home
 MAX_LISTED = 5  # ids that are listed of records that were not imported
 
 
-@command(
-    value("file", "FILE", "the file to write; - or nothing is standard output", nargs="?", default="-"),
-    value("-s --scope", "NAME", "only this scope (`scrubjay scopes` lists them)"),
-    flag("--markdown", "write a folder of notes by project and session instead; FILE is a new folder"),
-)
 def export(place: Place, options: argparse.Namespace) -> None:
     """Write all records as lines of JSON, or as notes in Markdown."""
     destination, out = "standard output", sys.stderr
@@ -64,14 +59,6 @@ def _export(place: Place, path: str, scope: str | None) -> dict[str, Any]:
     return counts
 
 
-@command(
-    value("file", "FILE", "an export (- is standard input), or with --from the place to search", nargs="?"),
-    value("--from", "NAME", "import from this assistant or other memory, or from all", dest="source"),
-    value("--since", "WHEN", "with --from: only from this time on, such as 2026-03-01 or 3 weeks ago"),
-    value("-s --scope", "NAME", "with --from: into this scope instead of each project's own"),
-    flag("--dry-run", "with --from: only show what would be imported"),
-    JSON,
-)
 def import_(place: Place, options: argparse.Namespace) -> int:
     """Import an export, or the history of other assistants; nothing stored changes."""
     if options.source is not None:
@@ -130,7 +117,6 @@ def _private_file(place: Place) -> Iterator[str]:
             os.unlink(path)
 
 
-@command(value("folder", "FOLDER", "a new folder, preferably on another disk"))
 def backup(place: Place, options: argparse.Namespace) -> None:
     """Copy the whole home into a folder while it is in use."""
     folder = place.path(options.folder)
@@ -140,10 +126,6 @@ def backup(place: Place, options: argparse.Namespace) -> None:
     print(f"{contents(counts)} and their index are copied to {folder} ({copy}) and checked.")
 
 
-@command(
-    value("folder", "FOLDER", "a folder made by `scrubjay backup`"),
-    flag("--replace", "even if the home is not empty; the current one is kept next to it"),
-)
 def restore_backup(place: Place, options: argparse.Namespace) -> None:
     """Restore the home from a backup."""
     from scrubjay.home import backups

@@ -1,12 +1,9 @@
-"""Defines commands and their arguments, and connects them to the engine."""
+"""The context of a command, and what several commands share."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections import namedtuple
-from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
@@ -14,7 +11,7 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_sco
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from scrubjay.home.settings import Settings
@@ -109,48 +106,6 @@ class Place:
         if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
             names |= self.ask("scopes").keys()  # it also knows scopes named by users
         return find_scope(typed, names, may_be_new=may_be_new)
-
-
-Argument = namedtuple("Argument", "names options")
-"""An argument, or an option if its names begin with a dash, in argparse's terms."""
-
-Run = Callable[[Place, argparse.Namespace], int | None]  # returns the exit code, None for 0
-
-Command = namedtuple("Command", "name summary run arguments")
-"""One command: its name, the sentence that lists it, its function, and its arguments."""
-
-
-def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:
-    """Decorate a function as a command with its name and docstring; of a tuple, one argument may be used."""
-
-    def make(run: Run) -> Command:
-        return Command(run.__name__.rstrip("_").replace("_", "-"), run.__doc__ or "", run, arguments)
-
-    return make
-
-
-def flag(name: str, help_text: str, **options: Any) -> Argument:
-    """Return an option without a value; `name` may hold several names with blanks between them."""
-    return Argument(tuple(name.split()), {"action": "store_true", "help": help_text, **options})
-
-
-def value(name: str, metavar: str, help_text: str, **options: Any) -> Argument:
-    """Return an argument with a value; `name` may hold several names with blanks between them."""
-    if options.get("nargs") == "*":
-        options.setdefault("default", [])  # else argparse calls it required
-    return Argument(tuple(name.split()), {"metavar": metavar, "help": help_text, **options})
-
-
-def choice(name: str, choices: Sequence[str], help_text: str, **options: Any) -> Argument:
-    """Return an argument with one of a few values."""
-    return Argument((name,), {"choices": choices, "help": help_text, **options})
-
-
-JSON = flag("--json", "print the engine's answer as JSON")
-SCOPE = (
-    flag("-a --all", "use every project", action="store_const", const=EVERY_SCOPE, dest="scope"),
-    value("-s --scope", "NAME", "use this scope instead of this folder's project (`scrubjay scopes`)"),
-)
 
 
 def drop_none(**values: Any) -> dict[str, Any]:

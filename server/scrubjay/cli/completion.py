@@ -2,14 +2,13 @@
 
 import argparse
 
-from scrubjay.cli.command import Place, choice, command
+from scrubjay.cli.command import Place
 from scrubjay.cli.parser import build_parser
 
 # What a shell completes, by the name of an argument in the help.
 _COMPLETED = {"PATH": "FILE", "FILE": "FILE", "FOLDER": "DIRECTORY"}
 
 
-@command(choice("shell", ("bash", "zsh", "fish"), "the shell"))
 def completion(place: Place, options: argparse.Namespace) -> None:
     """Print the completion script of a shell: `source <(scrubjay completion bash)`."""
     import shtab

@@ -9,17 +9,13 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import Place, command, how_to_switch_on, value
+from scrubjay.cli.command import Place, how_to_switch_on
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
 
 _FOLDERS = ("roots", "excluded")  # settings that list folders, which must exist
 
 
-@command(
-    value("key", "KEY", "the setting to show or change; without it, list all", nargs="?"),
-    value("value", "VALUE", "its new value", nargs="*"),
-)
 def config(place: Place, options: argparse.Namespace) -> None:
     """Show or change the settings."""
     if options.key is None:
@@ -53,7 +49,6 @@ def _show_all(path: str) -> None:
         print(f"{key} = {value}{'' if value == default else f'   (default: {default})'}\n    {description}")
 
 
-@command()
 def pause(place: Place, options: argparse.Namespace) -> None:
     """Pause capture: hooks record nothing until `resume`."""
     _change(place, "paused", True)
@@ -61,7 +56,6 @@ def pause(place: Place, options: argparse.Namespace) -> None:
     print(f"Capture is paused: hooks record nothing until `scrubjay resume`. {recall}")
 
 
-@command()
 def resume(place: Place, options: argparse.Namespace) -> None:
     """Resume capture after a pause."""
     if advice := how_to_switch_on(_change(place, "paused", False)):
@@ -71,10 +65,6 @@ def resume(place: Place, options: argparse.Namespace) -> None:
         print(f"Capture resumes: hooks record every new turn. {missed}")
 
 
-FOLDER = value("folder", "FOLDER", "the folder and all below it (default: this one)", nargs="?", default=".")
-
-
-@command(FOLDER)
 def exclude(place: Place, options: argparse.Namespace) -> None:
     """Never capture sessions in a folder."""
     folder = place.folder(options.folder, may_be_gone=True)  # its sessions may still be imported
@@ -86,7 +76,6 @@ def exclude(place: Place, options: argparse.Namespace) -> None:
     print(f"{missing}Sessions in {folder} are no longer captured. {past}")
 
 
-@command(FOLDER)
 def include(place: Place, options: argparse.Namespace) -> None:
     """Capture sessions in an excluded folder again."""
     folder, excluded = place.path(options.folder), load(place.home.config).excluded

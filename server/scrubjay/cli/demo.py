@@ -17,10 +17,11 @@ import time
 import tomllib
 import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scrubjay.cli.command import Place, command, flag
+from scrubjay.cli.command import Place
 from scrubjay.cli.display import local
 from scrubjay.cli.engine import finish
 from scrubjay.errors import EngineError, ScrubjayError
@@ -41,7 +42,6 @@ TURNS = tuple((turn["user"], turn["assistant"]) for turn in _SCRIPT["turns"])
 QUESTIONS: tuple[str, ...] = tuple(_SCRIPT["questions"])
 
 
-@command(flag("--keep", "keep the demo's home, to explore it with other commands"))
 def demo(place: Place, options: argparse.Namespace) -> int:
     """See it work: a recorded session, three questions, their answers."""
     import asyncio  # takes 30 ms, and only this command needs it
@@ -92,14 +92,10 @@ def _record(env: Mapping[str, str], project: str) -> None:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
-            seconds[event].append(_run_hook(event, ids | text, env, project))
+            hook = partial(run_hook, event, ids | text, env, project, hook_command("claude-code"))
+            seconds[event].append(_repeat(hook))  # which never records a turn twice
     medians = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   Median time of a whole hook process: {', '.join(medians)}.")
-
-
-def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
-    """Run a hook, again if the machine is busy, and return its seconds; it never records a turn twice."""
-    return _repeat(lambda: run_hook(event, payload, env, project, hook_command("claude-code")))
 
 
 def _repeat(work: Callable[[], T]) -> T:

@@ -9,27 +9,16 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, find_clients
-from scrubjay.cli.command import Place, command, flag, how_to_switch_on
+from scrubjay.cli.command import Place, how_to_switch_on
 from scrubjay.cli.display import contents, plural, size, span
-from scrubjay.cli.registered import (
-    NOTE,
-    OK,
-    PROBLEM,
-    Finding,
-    Findings,
-    arrivals,
-    note,
-    ok,
-    problem,
-    registrations,
-)
+from scrubjay.cli.registered import NOTE, OK, PROBLEM, Finding, arrivals, note, ok, problem, registrations
 from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import capture
@@ -46,7 +35,6 @@ SLOW_SPOOL_S = 30.0  # a running engine processes the spool every 2 s
 SCOPE = "scrubjay-doctor"
 
 
-@command(flag("--mend", "continue without damaged records, if no backup can restore them"))
 def doctor(place: Place, options: argparse.Namespace) -> int:
     """Check everything, from the installation to the recall of a turn, and give advice."""
     clients = find_clients(place.env, place.cwd)
@@ -66,7 +54,7 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
     return 0
 
 
-def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
+def examine(place: Place, clients: Clients, *, mend: bool = False) -> Iterator[Finding]:
     """Yield all findings; each check comes after the checks that it depends on."""
     from importlib.metadata import version  # takes 20 ms
 
@@ -75,7 +63,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     home_findings = list(guarded("home", home, place))
     yield from home_findings
     has_engine = False  # if the engine is frozen, it is not waited for again at the end
-    checks: dict[str, Callable[[Place], Findings]] = {
+    checks: dict[str, Callable[[Place], Iterator[Finding]]] = {
         "files": partial(files, mend=mend),
         "settings": settings,
         "words": words,
@@ -111,7 +99,7 @@ def left_to_do(place: Place, clients: Clients) -> str:
     return ""
 
 
-def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
+def guarded(what: str, check: Callable[[Place], Iterator[Finding]], place: Place) -> Iterator[Finding]:
     """Yield the findings of a check; an exception becomes one of them."""
     try:
         yield from check(place)
@@ -119,7 +107,7 @@ def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Find
         yield problem(what, str(error))
 
 
-def home(place: Place) -> Findings:
+def home(place: Place) -> Iterator[Finding]:
     """Check owner, filesystem and space of the home. Raises HomeError if it is unusable."""
     from scrubjay.wire.lock import check_filesystem
 
@@ -132,24 +120,21 @@ def home(place: Place) -> Findings:
     yield Finding(verdict, "space", f"{size(free)} are free there.", advice)
 
 
-def files(place: Place, *, mend: bool = False) -> Findings:
+def files(place: Place, *, mend: bool = False) -> Iterator[Finding]:
     """Report missing and damaged files of the home; with `mend`, restore them from their copies."""
     home = place.home
     if mend:
         for path in kept_files.restore(home):
             yield note("mended", f"{path} was missing and has been restored from its copy.")
-        if damaged_copy := restore_config(home):
-            yield note(
-                "mended",
-                f"{home.config} has been restored from its copy; the damaged file is {damaged_copy}.",
-            )
+        if damaged := restore_config(home):
+            message = f"{home.config} has been restored from its copy; the damaged file is {damaged}."
+            yield note("mended", message)
     for path in kept_files.missing(home):
         message = f"{path} is missing; its copy {kept_files.copy_of(path)} is in force."
         advice = "`scrubjay doctor --mend` restores it; remove the copy to start empty."
         yield problem("files", message, advice)
-    if names := sorted(
-        name for name in os.listdir(home.root) if name.endswith(".broken") or ".aside" in name
-    ):
+    names = [name for name in sorted(os.listdir(home.root)) if name.endswith(".broken") or ".aside" in name]
+    if names:
         message = f"{', '.join(names)} in {home.root}: damaged; moved away, and started empty."
         yield note("damaged", message, "Copy what you need from it, then delete it.")
     if os.path.isfile(home.deaths) and os.path.getsize(home.deaths):
@@ -158,7 +143,7 @@ def files(place: Place, *, mend: bool = False) -> Findings:
         yield note("engine", message, advice)
 
 
-def settings(place: Place) -> Findings:
+def settings(place: Place) -> Iterator[Finding]:
     """Check config.toml, and that it allows capture."""
     config = load(place.home.config)
     if advice := how_to_switch_on(config):
@@ -169,7 +154,7 @@ def settings(place: Place) -> Findings:
     yield ok("settings", f"capture = {config.capture}{excluded}, {rest}.")
 
 
-def words(place: Place) -> Findings:
+def words(place: Place) -> Iterator[Finding]:
     """Check that the home's own list of developers' words, if it has one, can be read."""
     from scrubjay.text.developer_words import read_own
 
@@ -183,7 +168,7 @@ def words(place: Place) -> Findings:
         yield ok("words", f"{place.home.words} is used with the bundled words.")
 
 
-def model(place: Place) -> Findings:
+def model(place: Place) -> Iterator[Finding]:
     """Check the model's files; compare the bundled model's with their digests."""
     from scrubjay.encoders.opening import find
 
@@ -193,7 +178,7 @@ def model(place: Place) -> Findings:
     yield ok("model", f"{folder.reference if folder else name} is available: {proof}.")
 
 
-def engine(place: Place, clients: Clients, *, mend: bool) -> Findings:
+def engine(place: Place, clients: Clients, *, mend: bool) -> Iterator[Finding]:
     """Check the engine, its store, and that a turn passes through it."""
     with place.engine() as client:
         facts = client.call("status", {"wait": True})
@@ -209,7 +194,7 @@ def engine(place: Place, clients: Clients, *, mend: bool) -> Findings:
     yield from guarded("round trip", partial(round_trip, clients=clients), place)
 
 
-def http(place: Place) -> Findings:
+def http(place: Place) -> Iterator[Finding]:
     """Report the HTTP address and keys. Raises HomeError if the keys are unreadable; then all are refused."""
     if url := engine_facts(place.home).get("http"):
         yield ok("http", f"{url} is served, with MCP at {url}/mcp.")
@@ -228,7 +213,7 @@ def mended(deleted: int, aside: str | None) -> Finding:
     return problem("mended", message, advice)
 
 
-def store(facts: dict[str, Any]) -> Findings:
+def store(facts: dict[str, Any]) -> Iterator[Finding]:
     """Check the store and its index, from the engine's report."""
     for damage in facts["damage"]:
         advice = "`scrubjay restore-backup FOLDER --replace` restores a backup; `scrubjay doctor --mend`"
@@ -252,13 +237,13 @@ def store(facts: dict[str, Any]) -> Findings:
         message = f"The home uses {size(disk['bytes'])}, more than disk_limit_gb allows ({limit})."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
         yield problem("disk", f"{message} Nothing is deleted automatically.", advice)
-    unfinished = f"{records['waiting_for_vector']:,} without a vector yet, "
-    unfinished += f"{facts['unindexed']:,} not in the word index yet"
+    waiting, unindexed = f"{records['waiting_for_vector']:,}", f"{facts['unindexed']:,}"
+    unfinished = f"{waiting} without a vector yet, {unindexed} not in the word index yet"
     passages = f"{plural(records['passages'], 'passage')} ({unfinished})"
     yield ok("store", f"{contents(records)}; {passages}, {size(disk['bytes'])}.")
 
 
-def spool(place: Place) -> Findings:
+def spool(place: Place) -> Iterator[Finding]:
     """Check that the spool is processed, and report envelopes that were moved away."""
     counts = inbox(place.home)
     if counts.set_aside:
@@ -272,7 +257,7 @@ def spool(place: Place) -> Findings:
         yield ok("spool", f"{plural(counts.waiting, 'write')} waiting, none moved away.")
 
 
-def round_trip(place: Place, clients: Clients) -> Findings:
+def round_trip(place: Place, clients: Clients) -> Iterator[Finding]:
     """Check that a turn sent to the hooks can be recalled. Raises EngineError if a hook could not be run."""
     config = load(place.home.config)
     policy = capture.policy(capture_view(config))
@@ -280,9 +265,8 @@ def round_trip(place: Place, clients: Clients) -> Findings:
         yield note("round trip", "Skipped, because capture is switched off.")
         return
     if capture.is_excluded(policy, place.cwd, place.root):
-        yield note(
-            "round trip", "Skipped, because this folder is excluded.", "Run the doctor in another folder."
-        )
+        advice = "Run the doctor in another folder."
+        yield note("round trip", "Skipped, because this folder is excluded.", advice)
         return
     session = f"doctor-{secrets.token_hex(6)}"
     question = f"Which port did we choose for the health check of {session}?"
@@ -292,11 +276,9 @@ def round_trip(place: Place, clients: Clients) -> Findings:
     env = {name: value for name, value in place.env.items() if name not in projects}
     env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
     hook_seconds = []
+    events = {"UserPromptSubmit": {"prompt": question}, "Stop": {"last_assistant_message": answer}}
     try:
-        for event, text in (
-            ("UserPromptSubmit", {"prompt": question}),
-            ("Stop", {"last_assistant_message": answer}),
-        ):
+        for event, text in events.items():
             command = clients.hook("claude-code", event) or hook_command("claude-code")
             payload = {"session_id": session, "prompt_id": session, **text}
             hook_seconds.append(run_hook(event, payload, env, place.cwd, command))

@@ -11,16 +11,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from scrubjay.cli.command import (
-    JSON,
-    SCOPE,
-    Place,
-    command,
-    drop_none,
-    flag,
-    refuse_below_one,
-    value,
-)
+from scrubjay.cli.command import Place, drop_none, refuse_below_one
 from scrubjay.cli.display import Progress, degraded_note, first_line, local, plural, print_answer
 from scrubjay.errors import EngineError, InputError
 from scrubjay.home.scopes import display_name, search_scopes
@@ -29,7 +20,6 @@ from scrubjay.text.answers import DOUBTFUL, no_document
 from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id
 
-PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
 LISTED = 20  # documents in a list, unless the user gives a number
 MAX_INPUT = 50 * 1024 * 1024  # bytes of standard input
 MAX_SKIPPED = 5  # hidden folders that are listed
@@ -38,18 +28,6 @@ LISTENS_MS = 500  # after this time listening has begun; Ctrl-C is noticed withi
 QUIET_MS = 400  # pause that ends a burst of changes: editors write a file in steps, git hundreds of files
 
 
-@command(
-    value("paths", "PATH", PATHS, nargs="*"),
-    (
-        flag("--git", "only the messages of commits, which the root of a repository includes by itself"),
-        flag("--no-git", "only files, no commits"),
-    ),
-    flag("--watch", "keep running, and index every change until Ctrl-C"),
-    flag("--again", "read every file again, even unchanged ones"),
-    flag("--hidden", "include hidden files and folders, such as .github"),
-    value("--title", "TITLE", "the title of standard input; the same title replaces it"),
-    value("-s --scope", "NAME", "add to this scope instead of this folder's project"),
-)
 def index(place: Place, options: argparse.Namespace) -> int:
     """Make files, folders, commits or standard input searchable; keep them up to date."""
     if options.paths == ["-"]:
@@ -198,20 +176,6 @@ def _stopping() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous_handler)
 
 
-@command(
-    value("query", "QUERY", "search them for this, in plain words, instead of listing them", nargs="*"),
-    flag("--failed", "only unreadable ones and files that were left out, with the reason"),
-    value(
-        "-n --last --top",
-        "N",
-        "list N documents (20), or find N instead of the few that are likely to answer",
-        type=int,
-        dest="limit",
-    ),
-    value("--tokens", "N", "as much as fits into N tokens", type=int, dest="max_tokens"),
-    SCOPE,
-    JSON,
-)
 def documents(place: Place, options: argparse.Namespace) -> int:
     """List documents with their status; or find passages in them."""
     if options.limit is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scrubjay.cli.command import Place, command, flag, print_progress, value
+from scrubjay.cli.command import Place, print_progress
 from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
@@ -14,20 +14,8 @@ if TYPE_CHECKING:
     from scrubjay.http_api.options import Options
 
 STOP_SECONDS = 40.0  # requests in flight have 30 s to end
-REPEATED: dict[str, Any] = {"action": "append", "default": []}
 
 
-@command(
-    flag("--auto", argparse.SUPPRESS),
-    value("--http", "HOST:PORT", "also serve HTTP here, for instance 127.0.0.1:6767"),
-    (
-        value("--token-file", "PATH", "accept the key in its first line (`scrubjay token` makes more)"),
-        value("--token", "KEY", "the key itself; all users of the machine see it in the list of processes"),
-    ),
-    value("--allow-host", "NAME", "also accept this host name, for instance behind a proxy", **REPEATED),
-    value("--cors", "ORIGIN", "allow pages of this origin, such as https://app.example.com", **REPEATED),
-    value("--rate-limit", "N", "requests per second and caller; default 500, 0 for no limit", type=float),
-)
 def serve(place: Place, options: argparse.Namespace) -> int:
     """Run the engine in this terminal; clients start one by themselves."""
     from scrubjay.cli.serve import serve as run_engine
@@ -42,7 +30,7 @@ def _http_options(options: argparse.Namespace) -> Options | None:
     """
     if options.http is None:
         for name in ("token", "token_file", "allow_host", "cors", "rate_limit"):
-            if getattr(options, name) not in (None, []):
+            if getattr(options, name) is not None:
                 hint = "add an address such as --http 127.0.0.1:6767"
                 raise InputError(f"--{name.replace('_', '-')} needs HTTP; {hint}.")
         return None
@@ -58,7 +46,7 @@ def _http_options(options: argparse.Namespace) -> Options | None:
     if not 0 <= rate <= 1_000_000:
         allowed = "from 0 (no limit) to 1,000,000 requests a second"
         raise InputError(f"--rate-limit {rate:g}: must be {allowed}.")
-    names, origins = map(parse_name, options.allow_host), map(parse_origin, options.cors)
+    names, origins = map(parse_name, options.allow_host or ()), map(parse_origin, options.cors or ())
     return Options(parse_address(options.http), token, tuple(names), tuple(origins), rate)
 
 
@@ -71,7 +59,6 @@ def _first_line(path: str) -> str:
         raise InputError(f"--token-file {path}: cannot be read ({reason}).") from None
 
 
-@command()
 def stop(place: Place, options: argparse.Namespace) -> None:
     """End the engine; the next client starts another."""
     rest = "acknowledged writes are stored or wait in the spool"
@@ -99,7 +86,6 @@ def finish(place: Place) -> bool:
     return True
 
 
-@command()
 def reindex(place: Place, options: argparse.Namespace) -> None:
     """Rebuild the search index, for instance after a change of the model."""
     engine = place.running_engine()
@@ -118,7 +104,6 @@ def reindex(place: Place, options: argparse.Namespace) -> None:
     print(f"{plural(counts['passages'], 'passage')} indexed and embedded.")
 
 
-@command(value("model", "MODEL_ID", "organisation/name on the Hugging Face hub, @revision if you like"))
 def pull(place: Place, options: argparse.Namespace) -> None:
     """Download another embedding model; the only command that uses the network."""
     from scrubjay.encoders.folder import need

@@ -6,18 +6,12 @@ This is the part of `scrubjay setup` for a single settings file of any path.
 import argparse
 import json
 
-from scrubjay.cli.command import Place, choice, command, value
+from scrubjay.cli.command import Place
 from scrubjay.hosts.changes import connecting, disconnecting, write
 from scrubjay.hosts.machine import this_machine
 from scrubjay.hosts.table import Ours, claude_hooks
 
-ACTIONS = ("show", "add", "remove")
 
-
-@command(
-    choice("action", ACTIONS, "show: print the JSON to add by hand; add, remove: change the file"),
-    value("--settings", "FILE", "the settings file (settings.json in ~/.claude or CLAUDE_CONFIG_DIR)"),
-)
 def hooks(place: Place, options: argparse.Namespace) -> None:
     """Add, show or remove the hooks that make Claude Code send every turn."""
     path = place.path(options.settings or this_machine(place.env).path("{claude}/settings.json"))

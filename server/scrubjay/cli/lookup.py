@@ -6,16 +6,7 @@ import argparse
 import os
 from itertools import chain
 
-from scrubjay.cli.command import (
-    JSON,
-    SCOPE,
-    Place,
-    choice,
-    command,
-    flag,
-    value,
-    within,
-)
+from scrubjay.cli.command import Place, within
 from scrubjay.cli.display import (
     NARROW,
     PIPED_WIDTH,
@@ -40,25 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
-TAG = "only with this tag; may be repeated, all must match"
-BRANCH = value("--branch", "NAME", "only what was said or saved on this branch of the repository")
 SEARCH_OPTIONS = "branch top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
-MODES = ("memories", "hybrid", "documents")
 DOCUMENTS = "`scrubjay documents QUERY`"
 
 
-@command(
-    value("-n --last", "N", "how many (10)", type=int, default=10),
-    (
-        flag("-f --facts", "only facts"),
-        flag("-t --turns", "only turns"),
-        value("--session", "ID", "only of this session (`scrubjay sessions` lists them)"),
-    ),
-    BRANCH,
-    SCOPE,
-    JSON,
-)
 def list_(place: Place, options: argparse.Namespace) -> None:
     """List the latest records, newest first."""
     kinds = [name for name in ("facts", "turns") if getattr(options, name)] or None
@@ -92,10 +68,6 @@ def _id(hit: Mapping[str, Any]) -> str:
     return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
 
 
-@command(
-    value("id", "ID", "an id from `list`, `sessions`, `search` or `documents`, or its beginning", nargs="+"),
-    JSON,
-)
 def show(place: Place, options: argparse.Namespace) -> None:
     """Show sessions, turns, facts or documents in full, with their dates and versions."""
     answers = [place.ask("show", id=each) for each in options.id]
@@ -109,25 +81,6 @@ def _full_lines(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield from session_lines(answer) if "turns" in answer else record_lines(answer)
 
 
-@command(
-    value("query", "QUERY", "what to recall, in plain words", nargs="+"),
-    value("-n --top", "N", "this many hits, instead of the few that may answer", type=int, dest="top_k"),
-    value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
-    value("--prev", "N", "include N turns before each hit", type=int, dest="prev_turns"),
-    value("--next", "N", "include N turns after each hit", type=int, dest="next_turns"),
-    value("--since", "TIME", "only from this time on: a date such as 2026-03-01, or words: 'last tuesday'"),
-    value("--until", "TIME", "only before this time, or to the end of a day"),
-    value("-t --tag", "TAG", TAG, action="append", dest="tags"),
-    flag("-f --facts", "only facts, no recorded turns"),
-    choice("--mode", MODES, "facts and turns (default), all, or documents", dest="search_mode"),
-    value("--as-of", "DATE", "only what was known at this time (the start of a date)"),
-    BRANCH,
-    flag("--history", "show older and newer versions of each fact", dest="related_memories"),
-    flag("--forgotten", "include forgotten and expired records"),
-    flag("--explain", "show how each hit was found and scored"),
-    SCOPE,
-    JSON,
-)
 def search(place: Place, options: argparse.Namespace) -> int:
     """Recall what earlier sessions said about something."""
     extras = [name for name in ("explain", "related_memories", "forgotten") if getattr(options, name)]
@@ -150,11 +103,6 @@ def search(place: Place, options: argparse.Namespace) -> int:
     return 0 if answer["results"] or extra_lines else 1
 
 
-@command(
-    value("place", "FILE[:LINE|:SYMBOL]", "a file of this project, or a line or a definition in it"),
-    value("--last", "N", "how many (10)", type=int, default=10),
-    JSON,
-)
 def why(place: Place, options: argparse.Namespace) -> None:
     """Show the turns, facts and commits that shaped a file, newest first."""
     answer = place.ask("why", place=options.place, last=options.last)
@@ -186,11 +134,6 @@ def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
         yield may_answer(path or title, document["lines"], scope, DOCUMENTS)
 
 
-@command(
-    value("-s --scope", "NAME", "of this scope instead of this folder's project"),
-    value("--tokens", "N", "for all facts together (400)", type=int, dest="max_tokens"),
-    JSON,
-)
 def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
     answer = place.ask("profile", scope=options.scope, max_tokens=options.max_tokens)
@@ -394,7 +337,6 @@ def _bounds_note(low: float, high: float) -> str:
     return f", at least {low:g} as it is quoted" if low else f", below {high:g} because another is quoted"
 
 
-@command(flag("--print", "print the link instead of opening a browser; it works once, within two minutes"))
 def open_(place: Place, options: argparse.Namespace) -> None:
     """Open the page of your memory in the browser: view, search, correct, forget."""
     link = place.ask("open")["link"]

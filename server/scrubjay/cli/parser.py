@@ -3,6 +3,8 @@
 A command's exception becomes a sentence and an exit code. Commands import heavy modules late.
 """
 
+from __future__ import annotations
+
 import argparse
 import io
 import os
@@ -11,36 +13,21 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from functools import partial
 
-from scrubjay.cli.command import Argument, Command, Place
+from scrubjay.cli.command import Place
 from scrubjay.cli.display import has_colours
-from scrubjay.cli.table import LISTED, page
+from scrubjay.cli.table import LISTED, SYNONYMS, Command, page
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.paths import Home, default_root
 from scrubjay.home.scopes import nearest, show_names_of
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
 
-NUMBERS = {int: "a whole number", float: "a number"}
-OnAction = Callable[[argparse.Action], object]
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from typing import Any
 
-# Our commands and options, with what other programs call them.
-SYNONYMS = {
-    "--version": "-v -V",
-    "--top": "--limit --count",
-    "--last": "--limit --count",
-    "--scope": "--project",
-    "--all": "--global",
-    "--since": "--after",
-    "--until": "--before",
-    "search": "find recall query",
-    "add": "remember save",
-    "forget": "delete remove rm",
-    "list": "ls",
-    "sessions": "log history",
-    "setup": "install init",
-    "open": "ui web",
-    "serve": "start",
-}
+NUMBERS = {"int": (int, "a whole number"), "float": (float, "a number")}
+OnAction = Callable[[argparse.Action], object]
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
@@ -84,7 +71,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
 def _run(options: argparse.Namespace, place: Place) -> int:
     """Run a parsed command; in an error about an option's value, use the name that the user typed."""
     try:
-        code: int = options.command.run(place, options) or 0
+        code: int = options.command.load()(place, options) or 0
     except InputError as error:
         field, equals, rest = str(error).partition(" = ")
         raise InputError(f"{options.typed.get(field.partition('[')[0], field)}{equals}{rest}") from error
@@ -95,7 +82,7 @@ def _run(options: argparse.Namespace, place: Place) -> int:
 def _parse(name: str, *words: str) -> argparse.Namespace:
     style = partial(argparse.HelpFormatter, width=_columns())
     parser = argparse.ArgumentParser(prog=f"scrubjay {name}", formatter_class=style)
-    command_parser(LISTED[name].load(), parser)
+    command_parser(LISTED[name], parser)
     options, unknown = parser.parse_known_args(words)
     if unknown:
         suggestion = suggest_name(unknown[0].partition("=")[0], options.names)
@@ -125,7 +112,7 @@ def build_parser(on_action: OnAction = id) -> argparse.ArgumentParser:
     help_parser = commands.add_parser("help", help="list the commands, or explain one")
     help_parser.add_argument("topic", metavar="COMMAND", choices=tuple(LISTED), nargs="?")
     for row in LISTED.values():
-        command_parser(row.load(), commands.add_parser(row.name, help=row.summary), on_action)
+        command_parser(row, commands.add_parser(row.name, help=row.summary), on_action)
     return parser
 
 
@@ -134,22 +121,34 @@ def command_parser(
 ) -> argparse.ArgumentParser:
     """Add a command's arguments to this parser, call `on_action` with each, and return the parser."""
     parser.description, names, typed = command.summary, list[str](), dict[str, str]()
-    for kind in NUMBERS:
-        parser.register("type", kind, partial(_number, kind))
-    for argument in command.arguments:
-        alternatives = (argument,) if isinstance(argument, Argument) else argument
+    for alternatives in command.alternatives():
         group = parser.add_mutually_exclusive_group() if len(alternatives) > 1 else parser
         for alternative in alternatives:
-            names += alternative.names
-            action = group.add_argument(*alternative.names, **alternative.options)
-            typed[action.dest] = alternative.names[-1]
+            argument_names, options = _argparse_terms(alternative)
+            names += argument_names
+            action = group.add_argument(*argument_names, **options)
+            typed[action.dest] = argument_names[-1]
             on_action(action)
     parser.set_defaults(command=command, refuse=parser.error, names=names, typed=typed)
     return parser
 
 
-def _number(kind: type[int | float], typed: str) -> float:
+def _argparse_terms(argument: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """Return the names and options of an argument of the table, as argparse takes them."""
+    options = {name: each for name, each in argument.items() if name != "names"}
+    if options["help"] is None:
+        options["help"] = argparse.SUPPRESS
+    if not options.keys() & {"metavar", "choices", "action"}:
+        options["action"] = "store_true"
+    if options.get("nargs") == "*":
+        options["default"] = []  # else argparse calls it required
+    if "type" in options:
+        options["type"] = partial(_number, *NUMBERS[options["type"]])
+    return argument["names"].split(), options
+
+
+def _number(kind: type[int | float], name: str, typed: str) -> float:
     try:
         return kind(typed)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{visible(typed)[:80]!r} is not {NUMBERS[kind]}") from None
+        raise argparse.ArgumentTypeError(f"{visible(typed)[:80]!r} is not {name}") from None

@@ -29,10 +29,9 @@ class Finding(NamedTuple):
 
 
 ok, note, problem = partial(Finding, OK), partial(Finding, NOTE), partial(Finding, PROBLEM)
-Findings = Iterator[Finding]
 
 
-def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
+def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Iterator[Finding]:
     """Return the findings about each host: its entries, what is missing, and what the engine got from it."""
     for file in clients.unreadable:
         yield note("clients", f"{file} cannot be read, so its entries are unknown.")
@@ -69,7 +68,9 @@ def described(place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
+def _of_host(
+    place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None
+) -> Iterator[Finding]:
     """Yield what is wrong with a host's entries; if they can work, also what the host has and lacks."""
     servers = [server for server in clients.servers if server.host == host]
     host_hooks = [hooks for hooks in clients.hooks if hooks.host == host]
@@ -81,9 +82,8 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
         return
     hook_places = [*(hooks.file for hooks in host_hooks), *plugins]
     if len(hook_places) > 1 and not host.one_folder:
-        message = (
-            f"The hooks are in {' and in '.join(hook_places)}: every turn is sent twice and stored once."
-        )
+        places = " and in ".join(hook_places)
+        message = f"The hooks are in {places}: every turn is sent twice and stored once."
         yield note("hooks", message, "Remove them from one of the two." if plugins else "")
     server_places = [server.file for server in servers][:1] or clients.plugins.get(host.name, [])
     label = f"{host.title} ({' and '.join(server_places)})"
@@ -105,7 +105,7 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
         yield ok("clients", f"{label} has the server and the hooks{arrival}.")
 
 
-def _server(place: Place, server: Server) -> Findings:
+def _server(place: Place, server: Server) -> Iterator[Finding]:
     label = f"{server.host.title} ({server.file})"
     if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
         advice = f"Change it to {console_command()[0]}; `scrubjay setup` does that."
@@ -117,7 +117,7 @@ def _server(place: Place, server: Server) -> Findings:
         yield note("clients", f"{label} starts {server.command} without its folder.", advice)
 
 
-def _hooks(hooks: Hooks) -> Findings:
+def _hooks(hooks: Hooks) -> Iterator[Finding]:
     """Return the findings about the hooks in a file; the hooks of a plugin cannot be inspected."""
     repair = hooks.host.repair or f"setup --only {hooks.host.name}"
     settings_option = f" (--settings {hooks.file})" if hooks.file.endswith("settings.local.json") else ""

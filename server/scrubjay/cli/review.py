@@ -4,20 +4,13 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, command, flag, refuse_below_one, value
+from scrubjay.cli.command import Place, refuse_below_one
 from scrubjay.cli.display import cell, first_line, list_width, local, plural, print_answer
 from scrubjay.home import given as given_log
 from scrubjay.home.scopes import display_name
 from scrubjay.text.short_ids import short_id, short_session
 
 
-@command(
-    value("id", "ID", "only take this fact back, or only show it", nargs="*"),
-    flag("--undo", "take back the facts of the last run, or those named"),
-    value("--runs", "N", "list the last N runs (1)", type=int, default=1),
-    value("-s --scope", "NAME", "of this scope instead of this folder's project"),
-    JSON,
-)
 def review(place: Place, options: argparse.Namespace) -> None:
     """List the facts that an assistant's model distilled, or take them back."""
     refuse_below_one("runs", options.runs)
@@ -44,7 +37,6 @@ def _fact_lines(facts: list[dict[str, Any]], *, undone: bool) -> Iterator[str]:
         yield f"{count}. `scrubjay review --undo` takes the last run back, `--undo ID` one fact."
 
 
-@command(value("--last", "N", "how many (20)", type=int, default=20), JSON)
 def given_(place: Place, options: argparse.Namespace) -> None:
     """List what models were given: when, in which session, by what, how many tokens."""
     refuse_below_one("last", options.last)
@@ -68,7 +60,6 @@ def _given_lines(entries: list[given_log.Given]) -> Iterator[str]:
     yield f"{plural(sum(entry.tokens for entry in entries), 'token')} in {plural(len(entries), 'line')}."
 
 
-@command(JSON)
 def effect(place: Place, options: argparse.Namespace) -> None:
     """Compare sessions with an opening and those left without one."""
     report = place.ask("effect")

@@ -2,7 +2,7 @@
 
 import argparse
 
-from scrubjay.cli.command import Place, choice, command, full_name, value
+from scrubjay.cli.command import Place, full_name
 from scrubjay.cli.display import contents, plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
@@ -12,11 +12,6 @@ NO_RECORDS = {"turns": 0, "memories": 0, "documents": 0}
 USER_SCOPE = "facts about you for every project"
 
 
-@command(
-    choice("action", ["merge"], "move the records of OLD to NEW, and make OLD a name of NEW", nargs="?"),
-    value("old", "OLD", "the scope to dissolve", nargs="?"),
-    value("new", "NEW", "the scope to keep", nargs="?"),
-)
 def scopes(place: Place, options: argparse.Namespace) -> None:
     """List the projects in the memory, or merge two of them."""
     if options.action is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scrubjay.cli.command import JSON, SCOPE, Place, command, value, within
+from scrubjay.cli.command import Place, within
 from scrubjay.cli.display import NARROW, cell, first_line, list_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
@@ -16,12 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@command(
-    value("id", "ID", "show this session whole, as `scrubjay show ID` does", nargs="?"),
-    value("-n --last", "N", "how many (20)", type=int, default=20),
-    SCOPE,
-    JSON,
-)
 def sessions(place: Place, options: argparse.Namespace) -> None:
     """List the sessions, newest first, or show one whole."""
     if options.id is not None:
@@ -86,7 +80,6 @@ def session_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{short_id('memory', fact['id'])}  {fact['content']}" for fact in facts)
 
 
-@command(SCOPE, JSON)
 def tags(place: Place, options: argparse.Namespace) -> None:
     """List the tags of facts, turns and documents, with how many have each."""
     scope = options.scope or place.current_scope()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, find_clients
-from scrubjay.cli.command import Place, command, confirm, flag, value
+from scrubjay.cli.command import Place, confirm
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home.scopes import nearest, project_folders
@@ -54,13 +54,6 @@ class Step:
         return [draft.path for draft in self.drafts if draft.changes]
 
 
-@command(
-    flag("--yes", "write without asking"),
-    flag("--dry-run", "show what would be written, and write nothing"),
-    flag("--remove", "remove Scrubjay's entries from the assistants' files"),
-    value("--only", "NAMES", "only these assistants, separated by commas: " + ", ".join(BY_NAME)),
-    flag("--json", "print the plan and its results as JSON"),
-)
 def setup(place: Place, options: argparse.Namespace) -> int:
     """Connect the assistants on this machine: tools, capture and recall."""
     clients = find_clients(place.env, place.cwd)
@@ -71,7 +64,10 @@ def setup(place: Place, options: argparse.Namespace) -> int:
     steps = [plan.step(host) for host in hosts]
     pending = [step for step in steps if step.files]
     if not options.json:
-        _print_plan(steps, remove=options.remove)
+        for step in steps:
+            print(f"{step.host.title} ({step.host.name}): {step.found_by or 'the program was not found'}")
+            for line in _plan_lines(step, remove=options.remove):
+                print(f"    {line}")
     confirmed = bool(pending) and not options.dry_run and _has_agreed(options, pending)
     if confirmed:
         for step in pending:
@@ -163,15 +159,6 @@ def _has_agreed(options: argparse.Namespace, pending: Sequence[Step]) -> bool:
     return confirm(question, default=True)
 
 
-def _print_plan(steps: Sequence[Step], *, remove: bool) -> None:
-    """Print the plan."""
-    for step in steps:
-        host = step.host
-        print(f"{host.title} ({host.name}): {step.found_by or 'the program was not found'}")
-        for line in _plan_lines(step, remove=remove):
-            print(f"    {line}")
-
-
 def _plan_lines(step: Step, *, remove: bool) -> Iterator[str]:
     host = step.host
     if step.trouble:
@@ -231,17 +218,9 @@ def _count_tools(place: Place, server: str) -> int:
     is_direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner such as uvx
     command = [os.path.expanduser(server)] if is_direct else console_command()
     try:
-        process = subprocess.run(
-            command,
-            input="".join(json.dumps(request) + "\n" for request in requests),
-            env=dict(place.env),
-            cwd=place.cwd,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=SERVER_SECONDS,
-            check=False,
-        )
+        lines = "".join(json.dumps(request) + "\n" for request in requests).encode()
+        setting: dict[str, Any] = {"env": dict(place.env), "cwd": place.cwd, "timeout": SERVER_SECONDS}
+        process = subprocess.run(command, input=lines, capture_output=True, check=False, **setting)
         answers = [json.loads(line) for line in process.stdout.splitlines()]
         tools = next(answer["result"]["tools"] for answer in answers if answer.get("id") == 2)
     except (OSError, subprocess.TimeoutExpired, ValueError, StopIteration, KeyError) as error:

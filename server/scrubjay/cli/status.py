@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from scrubjay.cli.command import Place, command, flag, full_name, how_to_switch_on
+from scrubjay.cli.command import Place, full_name, how_to_switch_on
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.cli.registered import arrival_summary, described
 from scrubjay.errors import EngineError, InputError, ScrubjayError
@@ -39,10 +39,6 @@ Engine = Mapping[str, Any]  # the report of an engine; {} without an engine
 Line = tuple[str, str]  # a label and its text
 
 
-@command(
-    flag("--start", "start the engine if necessary, to count stored turns"),
-    flag("--json", "print the raw facts as JSON"),
-)
 def status(place: Place, options: argparse.Namespace) -> None:
     """Show what was captured, and the state of the engine and its home."""
     home = place.home
@@ -113,6 +109,7 @@ def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
         first = "No engine is running, so turns cannot be counted (`scrubjay status --start` does)."
     when_stored = "are about to be stored" if engine else "will be stored by the next engine"
     idle = not (engine or trouble or queue.waiting or queue.set_aside)
+    unreadable, prompts = plural(queue.turns_set_aside, "turn"), plural(queue.unanswered, "prompt")
     notes = (
         (idle, "Nothing waits in the spool: every captured turn is stored."),
         (other_turns, f"{plural(other_turns, 'turn')} imported, or recorded by tools"),
@@ -120,12 +117,9 @@ def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
         (queue.turns_waiting, f"{plural(queue.turns_waiting, 'turn')} in the spool {when_stored}"),
         (
             queue.turns_set_aside,
-            f"{plural(queue.turns_set_aside, 'turn')} unreadable and moved away; see below",
+            f"{unreadable} unreadable and moved away; see below",
         ),
-        (
-            queue.unanswered,
-            f"{plural(queue.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted",
-        ),
+        (queue.unanswered, f"{prompts} without an answer yet: being answered now, or interrupted"),
     )
     return [first, *(f"  {sentence}" for count, sentence in notes if count > 0)]
 
@@ -150,9 +144,8 @@ def _engine(engine: Engine, trouble: str | None) -> list[Line]:
 
 
 def _records(engine: Engine) -> list[Line]:
-    damaged = [
-        ("DAMAGED", f"{damage} `scrubjay doctor` shows what to do.") for damage in engine.get("damage", ())
-    ]
+    advice = "`scrubjay doctor` shows what to do."
+    damaged = [("DAMAGED", f"{damage} {advice}") for damage in engine.get("damage", ())]
     if "records" not in engine:
         return damaged
     records, disk = engine["records"], engine["disk"]

@@ -7,19 +7,11 @@ import argparse
 import sys
 from datetime import UTC, datetime
 
-from scrubjay.cli.command import Place, choice, command, flag, value
+from scrubjay.cli.command import Place
 from scrubjay.errors import InputError
 from scrubjay.http_api import tokens
 
 
-@command(
-    choice("action", ["add", "list", "remove"], "default: list", nargs="?", default="list"),
-    value("which", "NAME", "the token to remove", nargs="?"),
-    value("--name", "NAME", "the name of the new token"),
-    value("--tag", "TAG", "limit it to this container tag (namespace, scope)"),
-    flag("--read-only", "allow it to read only"),
-    flag("--open", "remove even the last token, after which every key is accepted on this machine"),
-)
 def token(place: Place, options: argparse.Namespace) -> None:
     """Make, list or remove HTTP keys."""
     if options.action != "add" and (options.tag or options.read_only or options.name):

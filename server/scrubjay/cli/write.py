@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from scrubjay.cli.command import Place, command, confirm, drop_none, flag, value, within
+from scrubjay.cli.command import Place, confirm, drop_none, within
 from scrubjay.cli.display import first_line, local, plural, redaction_notice
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
@@ -34,20 +34,6 @@ SIMILAR = {
 }
 
 
-@command(
-    value("text", "TEXT", "the fact, understandable on its own; - reads standard input", nargs="+"),
-    value("-t --tag", "TAG", "a tag to find it by; may be repeated", action="append", dest="tags"),
-    value("--importance", "N", "0 to 10 (5)", type=float),
-    (
-        value("--updates", "ID", "the fact that this one replaces", action="append"),
-        value("--extends", "ID", "a fact that this one adds to", action="append"),
-        value("--derives", "ID", "a fact, turn or document that this one was derived from", action="append"),
-    ),
-    (
-        flag("-u --user", "it is about you, for every project"),
-        value("-s --scope", "NAME", "store it in this scope instead of this folder's project"),
-    ),
-)
 def add(place: Place, options: argparse.Namespace) -> None:
     """Save one fact, for this project or for all of them."""
     text = _read_input().strip() if options.text == ["-"] else " ".join(options.text)
@@ -71,10 +57,6 @@ def _print_saved(result: dict[str, Any]) -> None:
         print(sentence)
 
 
-@command(
-    value("id", "ID", "the id of a fact, or its beginning"),
-    value("text", "TEXT", "its new words; - reads standard input, nothing opens $EDITOR", nargs="*"),
-)
 def edit(place: Place, options: argparse.Namespace) -> None:
     """Change the words of a fact: a new version, which searches find instead."""
     record = place.ask("show", id=options.id).get("record", {})
@@ -131,7 +113,6 @@ def _edit_text(env: Mapping[str, str], text: str) -> str:
             return _decode(edited.read(), "The text from the editor")
 
 
-@command()
 def undo(place: Place, options: argparse.Namespace) -> int:
     """Take back the last forget, restore or edit."""
     result = place.ask("undo")
@@ -142,16 +123,6 @@ def undo(place: Place, options: argparse.Namespace) -> int:
     return 1 if result.get("refused") else 0
 
 
-@command(
-    value("id", "ID", "an id from `scrubjay list` or `scrubjay search`, or its beginning", nargs="*"),
-    value("--content", "TEXT", "the exact words of a fact of this project, instead of its id"),
-    value("--query", "TEXT", "the subject of facts and turns; they are listed, and you are asked"),
-    value("-s --scope", "NAME", "the scope for --content and --query instead of this folder's project"),
-    flag("--purge", "delete from the disk, older versions too; this cannot be undone"),
-    flag("--dry-run", "only list what would be forgotten"),
-    flag("-y --yes", "do not ask"),
-    value("--reason", "TEXT", "the reason, stored with the record"),
-)
 def forget(place: Place, options: argparse.Namespace) -> None:
     """Hide memories, turns or documents from every search."""
     targets: list[dict[str, Any]] = [{"id": each} for each in options.id]
@@ -219,7 +190,6 @@ def _print_forgotten(result: dict[str, Any], name: str) -> None:
         print(f"Searches still find the newer version: `scrubjay forget {newer}` forgets that too.")
 
 
-@command(value("id", "ID", "the id of a forgotten record, or its beginning", nargs="+"))
 def restore(place: Place, options: argparse.Namespace) -> None:
     """Restore a forgotten record."""
     for record_id in options.id:
