@@ -20,7 +20,6 @@ from scrubjay.home.capture import (
     is_salient,
     may_be_excluded,
     policy,
-    should_embed,
     should_record,
     storable,
 )
@@ -148,8 +147,8 @@ def test_each_policy_records_what_it_promises() -> None:
         "off": [False] * 2,
     }
     for name, promised in promises.items():
-        assert [should_embed(text, policy({"capture": name})) for text in (talk, decision)] == promised
-    assert not should_embed(decision, policy({"paused": True}))
+        assert [should_record([text], policy({"capture": name})) for text in (talk, decision)] == promised
+    assert not should_record([decision], policy({"paused": True}))
 
 
 def test_an_exchange_is_kept_whole_when_one_side_is_salient() -> None:

@@ -107,10 +107,7 @@ def _scope_mistake(scope: str | None) -> str:
 
 
 def hook(arguments: list[str]) -> int:
-    """Run a hook script as a console command.
-
-    A hook never fails, so a wrong name is the only error it reports.
-    """
+    """Run a hook script as a console command; it never fails, so a wrong name is its only error."""
     from scrubjay.hooks import bootstrap
 
     name = arguments[0].replace("-", "_") if arguments else ""

@@ -62,10 +62,7 @@ class Place:
         return is_held(self.home.engine_lock)
 
     def engine(self, *, scope: str | None = None, start: bool = True) -> EngineClient:
-        """Return a client of the engine, which `start` starts if necessary.
-
-        Raises EngineError if the engine cannot be started or reached.
-        """
+        """Return a client of the engine, which `start` starts if needed. Raises EngineError if it cannot."""
         from scrubjay.pipe.client import open_client
         from scrubjay.wire.hello import hello_from
 

@@ -119,10 +119,7 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
 
 
 def _absolute(place: Place, names: Sequence[str]) -> list[str]:
-    """Return absolute paths; a pattern that the shell did not expand is expanded here.
-
-    Raises InputError if a pattern matches nothing, or `-` is mixed with other paths.
-    """
+    """Return absolute paths, with patterns expanded. Raises InputError if one matches nothing or is `-`."""
     paths: list[str] = []
     for name in names:
         if name == "-":
@@ -137,10 +134,7 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
 
 
 def changes(paths: Sequence[str]) -> Iterator[None]:
-    """Yield when listening begins, then after every burst of changes below these paths, until Ctrl-C.
-
-    Raises KeyboardInterrupt if the user pressed Ctrl-C.
-    """
+    """Yield when listening begins, then after every burst of changes, until Ctrl-C (KeyboardInterrupt)."""
     from watchfiles import watch  # native code, only for --watch
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}

@@ -24,10 +24,7 @@ def serve(place: Place, options: argparse.Namespace) -> int:
 
 
 def _http_options(options: argparse.Namespace) -> Options | None:
-    """Return the options of the HTTP interface, or None if HTTP is not to be served.
-
-    Raises InputError if an option is invalid, or needs --http.
-    """
+    """Return the options of the HTTP interface, or None without --http. Raises InputError if invalid."""
     if options.http is None:
         for name in ("token", "token_file", "allow_host", "cors", "rate_limit"):
             if getattr(options, name) is not None:
@@ -67,10 +64,7 @@ def stop(place: Place, options: argparse.Namespace) -> None:
 
 
 def finish(place: Place) -> bool:
-    """Ask the engine to finish and wait until it has; return False if no engine is running.
-
-    Raises EngineError if the engine is still running after STOP_SECONDS.
-    """
+    """End the engine, or raise EngineError after STOP_SECONDS; return False if none is running."""
     from scrubjay.wire.lock import FileLock
 
     engine = place.running_engine()

@@ -29,10 +29,7 @@ Record = Mapping[str, Any]
 
 
 def write_notes(folder: str, lines: Iterable[bytes], now: datetime) -> int:
-    """Write the records of an export as notes into a new or empty folder; return the number of files.
-
-    Raises InputError if the folder has files.
-    """
+    """Write an export as notes into an empty folder; return how many. Raises InputError if it has files."""
     if os.path.isdir(folder) and os.listdir(folder):
         raise InputError(
             f"{folder} is not empty. Give a new folder, so that no note of yours is overwritten."

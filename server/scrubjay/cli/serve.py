@@ -1,7 +1,4 @@
-"""`scrubjay serve`: the composition root.
-
-It takes the home's lock first, and only then imports anything heavy.
-"""
+"""`scrubjay serve`, the composition root: takes the home's lock before it imports anything heavy."""
 
 from __future__ import annotations
 

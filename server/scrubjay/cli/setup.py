@@ -86,10 +86,7 @@ def setup(place: Place, options: argparse.Namespace) -> int:
 
 
 def _chosen_hosts(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
-    """Return the hosts that `only` names; without it, the installed hosts and, to remove, the connected ones.
-
-    Raises InputError if a name is unknown.
-    """
+    """Return the hosts that `only` names, else the installed and, to remove, the connected ones."""
     if only is None:
         connected = clients.connected() if remove else []
         return [host for host in HOSTS if host.name in clients.installed or host in connected]
@@ -230,10 +227,7 @@ def _count_tools(place: Place, server: str) -> int:
 
 
 def _test_hook(place: Place, host: Host, command: list[str]) -> str:
-    """Run the registered hook with a prompt in a temporary home, and return what it did.
-
-    Raises EngineError if the hook cannot be run, or wrote nothing.
-    """
+    """Try the registered hook in a temporary home; return what it did. Raises EngineError if it failed."""
     with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
         session = f"setup-{secrets.token_hex(6)}"
         root = os.path.join(folder, "home")

@@ -1,7 +1,4 @@
-"""`scrubjay status`: shows if everything was captured, and the state of the engine and its home.
-
-It starts an engine only with `--start`.
-"""
+"""`scrubjay status`: shows if everything was captured; only `--start` starts an engine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`scrubjay token`: makes, lists and removes the HTTP keys.
-
-A running engine applies every change at once.
-"""
+"""`scrubjay token`: makes, lists and removes the HTTP keys; a running engine applies changes at once."""
 
 import argparse
 import sys

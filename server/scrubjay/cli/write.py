@@ -74,10 +74,7 @@ def _read_input() -> str:
 
 
 def _decode(data: bytes, what: str) -> str:
-    """Return a text of the user in UTF-8, or in the encoding that its bytes show.
-
-    Raises InputError if they show none.
-    """
+    """Return a text in UTF-8, or in the encoding that its bytes show. Raises InputError if they show none."""
     from scrubjay.reading.encodings import decode
     from scrubjay.reading.result import Unreadable
 

@@ -23,16 +23,9 @@ MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
 
 _FILES = (
-    "config.toml",
-    "scopes.json",
-    "scope_settings.json",
-    "partitions.json",
-    "tokens.json",
-    "hooks.json",
-    "words.tsv",
-    "purged_facts.txt",
-    "anchors.db",
-)
+    "config.toml scopes.json scope_settings.json partitions.json tokens.json hooks.json "
+    "words.tsv purged_facts.txt anchors.db"
+).split()
 # These folders hold envelopes and events that are not in a table yet.
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")
 _BLOCK = 1 << 20
@@ -103,10 +96,7 @@ def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tu
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """Read the manifest of a backup.
-
-    Raises InputError if the folder is not a backup, or a newer Scrubjay made it.
-    """
+    """Read the manifest of a backup. Raises InputError if there is none, or a newer Scrubjay made it."""
     try:
         facts: dict[str, Any] = parse_json(read_whole(os.path.join(folder, MANIFEST)))
         if facts["format"] != FORMAT:
@@ -141,10 +131,7 @@ def keep_tokens(home: Home) -> bool:
 
 
 def copy_backup(folder: str, target: str, report: Report) -> None:
-    """Copy a backup's files into a new folder, synced to the disk; check each against the manifest.
-
-    Raises InputError if a file is missing or was altered, and OSError if the disk refused.
-    """
+    """Copy a backup into a new folder, synced. Raises InputError if a file is missing or was altered."""
     expected = read_manifest(folder)["files"]
     total, done = sum(size for size, _ in expected.values()), 0
     os.mkdir(target, 0o700)

@@ -60,7 +60,7 @@ _LONGEST = 4 * 1024 * 1024  # bytes of capture.json
 
 
 def read(home: Home) -> dict[str, Any]:
-    """Return the values of capture.json, or of its copy if the file is missing or unreadable.
+    """Return the values of capture.json, or of its copy.
 
     Raises FileNotFoundError if both are missing, and OSError or ValueError if neither can be read.
     """
@@ -161,19 +161,13 @@ def _is_enough(word: str) -> bool:
     return len(word) >= _LONG_WORD or word >= "\u0370"
 
 
-def should_embed(text: str, policy: Policy) -> bool:
-    """Return True if a message alone is worth recording: if it is long enough and has content.
-
-    Modelled on `shouldEmbed` in a proposal for supermemory.
-    """
-    if policy.paused or policy.capture == "off" or len(text.strip()) < policy.min_length:
-        return False
-    return policy.capture != "salient" or is_salient(text)
-
-
 def should_record(messages: Iterable[str | None], policy: Policy) -> bool:
-    """Return True if an exchange must be recorded, because at least one of its messages is worth it."""
-    return any(should_embed(message, policy) for message in messages if message and message.strip())
+    """Return True if an exchange must be recorded: if one of its messages is long enough and has content."""
+    if policy.paused or policy.capture == "off":
+        return False
+    texts = [message for message in messages if message and message.strip()]
+    long_texts = [text for text in texts if len(text.strip()) >= policy.min_length]
+    return any(policy.capture != "salient" or is_salient(text) for text in long_texts)
 
 
 def storable(text: str) -> str:

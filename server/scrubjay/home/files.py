@@ -25,10 +25,7 @@ _LOCKED_BYTE = 1 << 30  # a lock on Windows prevents reading, so this byte is fa
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
-    """Open a regular file for reading without blocking; with `own`, it must belong to this user.
-
-    Raises OSError if the disk refused, the file is not a regular file, or it is another user's.
-    """
+    """Open a regular file, with `own` one of this user, without blocking. Raises OSError if it is not one."""
     _check(os.stat(path), own)  # before opening, which may affect a device
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
     return os.fdopen(_checked(os.open(path, os.O_RDONLY | sum(flags)), own), "rb")
@@ -41,10 +38,7 @@ def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
 
 
 def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> bytes:
-    """Read a file of at most `limit` bytes. Raises as `open_regular` does.
-
-    Raises ValueError if the file is longer; our own files never are.
-    """
+    """Read a file; raise as `open_regular` does, or ValueError if it has more than `limit` bytes."""
     with open_regular(path, own=own) as file:
         if os.fstat(file.fileno()).st_size > limit:
             raise ValueError(f"it has more than {limit:,} bytes")
@@ -74,10 +68,7 @@ def write_whole(path: str, content: bytes, draft: str = "") -> None:
 
 
 def open_log(path: str) -> int:
-    """Open one of our files for appending without blocking, creating it; return its descriptor.
-
-    Anything at its path that is not a regular file is moved aside. Raises OSError if the disk refused.
-    """
+    """Open one of our files to append, and return its descriptor; move aside anything else at its path."""
     move_aside_nonfile(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
     return _checked(os.open(path, flags, 0o600), own=False)
@@ -129,10 +120,7 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
 
 
 def hold(path: str, seconds: float) -> BinaryIO:
-    """Lock a file, creating it, and return it; closing it releases the lock.
-
-    Raises OSError if the disk refused, or another process held the lock for `seconds`.
-    """
+    """Lock a file until it is closed, creating it. Raises OSError if that takes longer than `seconds`."""
     descriptor = open_lock(path)
     deadline = time.monotonic() + seconds
     try:
@@ -152,10 +140,7 @@ def open_lock(path: str) -> int:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; return False if another process or descriptor holds it.
-
-    Raises OSError if the filesystem has no locks.
-    """
+    """Lock an open file until it is closed; return False if it is held. Raises OSError without locks."""
     try:
         if sys.platform == "win32":  # pragma: no cover
             import msvcrt
@@ -182,10 +167,7 @@ def sync_folder(folder: str) -> None:
 
 
 def move_aside_nonfile(path: str) -> bool:
-    """Move aside anything at `path` that is not a regular file; return True if something was moved.
-
-    Raises OSError if the disk refused.
-    """
+    """Move aside anything at `path` that is not a regular file; return True if it was. Raises OSError."""
     if os.path.isfile(path) or not os.path.exists(path):  # missing, or a broken link
         return False
     number = 1

@@ -10,14 +10,10 @@ import os
 import time
 import zlib
 from collections import namedtuple
+from collections.abc import Iterable
 
 from scrubjay.home.files import add_line, last_lines, open_log
-
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrubjay.home.paths import Home
+from scrubjay.home.paths import Home
 
 MAX_BYTES = 256 * 1024  # of given.log and of given.log.1; each holds at least 4,000 lines
 _NOTES = "given"  # a file in a session's folder

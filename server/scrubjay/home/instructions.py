@@ -8,11 +8,8 @@ from __future__ import annotations
 import os
 
 from scrubjay.home.files import read_whole
+from scrubjay.home.paths import Home
 from scrubjay.home.scopes import project_folders
-
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without its import
-if TYPE_CHECKING:
-    from scrubjay.home.paths import Home
 
 FILES = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md")
 MAX_BYTES = 200_000  # a longer file is skipped

@@ -9,11 +9,8 @@ from __future__ import annotations
 import os
 
 from scrubjay.home.files import parse_json, read_whole, write_whole
+from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
-
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
-if TYPE_CHECKING:
-    from scrubjay.home.paths import Home
 
 
 def copy_of(path: str) -> str:
@@ -31,10 +28,7 @@ def read_kept(path: str) -> bytes:
 
 
 def write_kept(home: Home, path: str, content: bytes) -> None:
-    """Write a file, but first its copy, so that a copy never restores an older key or setting.
-
-    Raises OSError if the disk refused.
-    """
+    """Write a copy, then its file, so that a copy never restores an older key or setting. Raises OSError."""
     write_copy(path, content)
     durable_write(home, path, content)
 
@@ -52,10 +46,7 @@ def missing(home: Home) -> list[str]:
 
 
 def restore(home: Home) -> list[str]:
-    """Restore the `missing` files from their copies, and return the paths.
-
-    Raises OSError if the disk refused.
-    """
+    """Restore the `missing` files from their copies, and return the paths. Raises OSError."""
     paths = missing(home)
     for path in paths:
         durable_write(home, path, read_whole(copy_of(path)))
@@ -63,11 +54,7 @@ def restore(home: Home) -> list[str]:
 
 
 def refresh(home: Home) -> None:
-    """Copy the files that have no copy or were edited. The caller has checked the settings.
-
-    capture.json is copied too. Losing it does no harm, because an engine derives it again. Raises OSError if
-    the disk refused.
-    """
+    """Copy the files (also capture.json) that have no copy or were edited. Raises OSError if it cannot."""
     for path in (*_files(home), home.capture):
         try:
             content = read_whole(path)

@@ -1,7 +1,4 @@
-"""The paths of the files in a home.
-
-Standard library only and Python 3.9 syntax, because hook scripts import it with `python -I -S`.
-"""
+"""The paths of the files in a home. Hooks use it: standard library only and Python 3.9 syntax."""
 
 from __future__ import annotations
 
@@ -65,11 +62,7 @@ class Home:
 
 
 def default_root(env: Mapping[str, str]) -> str:
-    """Return the default path of the home: `SCRUBJAY_HOME`, else the platform's data folder.
-
-    Raises HomeError if the user has no home folder, or the path is relative, which would give every folder a
-    separate home.
-    """
+    """Return the home's path: `SCRUBJAY_HOME`, else the platform's. Raises HomeError if it is relative."""
     root = os.path.expanduser(env.get("SCRUBJAY_HOME") or _data_folder(env))
     if not os.path.isabs(root):
         what = f"There is no home folder: {root} is not an absolute path."
@@ -86,10 +79,7 @@ def _data_folder(env: Mapping[str, str]) -> str:
 
 
 def open_home(root: str) -> Home:
-    """Return the home at `root`; if it is missing, create it with owner-only permissions.
-
-    Raises HomeError if the folder belongs to another user, is not a folder, or cannot be created or written.
-    """
+    """Return the home at `root`, which is created if missing. Raises HomeError if it is unusable."""
     home = Home(root)
     try:
         if not os.path.exists(home.root):

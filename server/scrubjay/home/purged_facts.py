@@ -1,7 +1,4 @@
-"""Records which facts were purged, so that they are not restored when a host's memory is read again.
-
-Only digests are stored. Standard library only.
-"""
+"""Records digests of purged facts, so that reading a host's memory again does not restore them."""
 
 from __future__ import annotations
 
@@ -12,10 +9,7 @@ _LONGEST = 64 * 1024 * 1024  # bytes, enough for two million facts
 
 
 def read(home: Home) -> frozenset[str]:
-    """Return the digests of purged facts; an empty set if the file is missing.
-
-    Raises OSError or ValueError if it cannot be read.
-    """
+    """Return the digests of purged facts. Raises OSError or ValueError if the file cannot be read."""
     try:
         return frozenset(read_whole(home.purged_facts, _LONGEST, own=True).decode().split())
     except FileNotFoundError:

@@ -174,10 +174,7 @@ def search_scopes(scope: str | None, caller: str | tuple[str, ...]) -> tuple[str
 
 
 def write_scope(scope: str | None, caller: str | None) -> str:
-    """Return the scope to write to: `scope` if it is given, else that of the caller.
-
-    Raises InputError if `scope` is not given, and the caller has no project folder.
-    """
+    """Return `scope` if it is given, else the caller's. Raises InputError if both are None."""
     if scope is None and caller is None:
         raise InputError(f"{NOWHERE} Name a scope: a project's, or user for facts about yourself.")
     return scope or caller or ""

@@ -140,19 +140,12 @@ _FIELDS = {setting.name: setting for setting in fields(Settings)}
 
 
 def load(path: str) -> Settings:
-    """Read the settings from this file, or its copy; missing settings have their defaults.
-
-    Raises InputError if the TOML is invalid, a key is unknown, or a value is not allowed. The error names the
-    key and the allowed values. Raises HomeError if the file cannot be read.
-    """
+    """Read the settings from this file, or its copy. Raises InputError if one is invalid, or HomeError."""
     return _settings(_read(path), path)
 
 
 def with_store(settings: Settings, store: str | None) -> Settings:
-    """Return these settings with the store from `SCRUBJAY_STORE`; None changes nothing.
-
-    Raises InputError if it is not a valid store.
-    """
+    """Return these settings with the store from `SCRUBJAY_STORE`, if any. Raises InputError if invalid."""
     if store is None:
         return settings
     return replace(settings, store=parsed("store", store, name="SCRUBJAY_STORE"))
@@ -167,11 +160,7 @@ def idle_minutes(path: str) -> float:
 
 
 def change(path: str, key: str, value: Any) -> Settings:
-    """Change one setting and return all settings; other lines of the file stay.
-
-    `value` may be what the user typed. Raises InputError if the key is unknown, the value is not allowed, or
-    the file has another error; nothing is written. Raises HomeError if the file cannot be read or written.
-    """
+    """Change one setting; `value` may be typed. If it raises InputError or HomeError, nothing is written."""
     value = parsed(key, value)
     with _changing(path, path):
         after = with_value(_read(path) or _HEADING, key, value)
@@ -181,10 +170,7 @@ def change(path: str, key: str, value: Any) -> Settings:
 
 
 def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
-    """Return the value of a setting, from TOML or as a user typed it; `name` is its name for the user.
-
-    Raises InputError if the key is unknown, or the value is not allowed.
-    """
+    """Return a setting's value, from TOML or as typed; `name` is for the InputError if it is invalid."""
     if key not in _FIELDS:
         hint = nearest(key, _FIELDS) or f" Known settings: {', '.join(_FIELDS)}."
         raise InputError(f"{_excerpt(key)}{where} is not a setting.{hint}")
@@ -308,11 +294,7 @@ def _remedy(path: str) -> str:
 
 
 def restore_config(home: Home) -> str | None:
-    """Replace a damaged config.toml with its copy; return the new path of the damaged file.
-
-    Return None if the file is valid, or if its copy is damaged too. Raises HomeError if a file cannot be read
-    or written.
-    """
+    """Replace a damaged config.toml with its copy, if that is valid; return the damaged file's new path."""
     path = home.config
     try:
         load(path)
