@@ -24,14 +24,9 @@ pytestmark = pytest.mark.long
 __all__ = ["newcomer", "user"]  # fixtures
 
 
-def kept(page: str) -> str:
-    """The id of the fact that `add` stored."""
-    return re.match(r"Saved as (\w+)", page)[1]
-
-
 def test_a_record_is_shown_in_full_with_its_versions(user):
-    old = kept(user.gets("add", "The sparrow proxy listens on port 8080.", "--tag", "proxy"))
-    new = kept(user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old))
+    old = user.adds("The sparrow proxy listens on port 8080.", "--tag", "proxy")
+    new = user.adds("The sparrow proxy listens on port 8081.", "--updates", old)
     page = user.gets("show", old)
     assert f"1 of {old}, replaced; the newest is {new}" in page and "proxy" in page
     assert re.search(
@@ -43,7 +38,7 @@ def test_a_record_is_shown_in_full_with_its_versions(user):
 
 
 def test_a_record_says_how_often_it_was_recalled_at_once(user):
-    id = kept(user.gets("add", "The heron build needs Java 21."))
+    id = user.adds("The heron build needs Java 21.")
     assert re.search(r"^recalled: +never$", user.gets("show", id), re.M)
     user.gets("search", "heron build")
     user.gets("search", "heron Java")
@@ -85,7 +80,7 @@ def test_an_export_is_not_imported_with_an_option_that_only_histories_have(newco
 def test_a_backup_replaces_a_home_that_no_engine_serves(user):
     folder = str(user.folder / "copy")
     assert "and checked" in user.gets("backup", folder)
-    id = kept(user.gets("add", "Written after the backup."))
+    id = user.adds("Written after the backup.")
     assert "`scrubjay stop` ends it" in user.types("restore-backup", folder).stderr
     user.gets("stop")
     assert "--replace replaces it with the backup" in user.refused("restore-backup", folder)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import histories_made as made
 import pytest
-from user import User, make_user
+from user import User, make_project, make_user
 
 from scrubjay.cli.parser import run
 from scrubjay.histories.table import HISTORIES
@@ -210,16 +210,8 @@ def test_a_past_in_another_language_offers_the_multilingual_model(
     assert ("config model multilingual" in page) is offered
 
 
-def test_facts_in_another_language_offer_the_multilingual_model(past: User, tmp_path: Path):
-    file, entity = tmp_path / "memory.jsonl", {"type": "entity", "name": "Reiher", "entityType": "dienst"}
-    file.write_text(json.dumps(entity | {"observations": ["Der Dienst läuft auf dem Port 7070."]}) + "\n")
-    assert "config model multilingual" in past.gets("import", "--from", "server-memory", str(file))
-
-
 def test_a_deleted_project_keeps_its_scope(past: User, tmp_path: Path):
-    gone = past.folder / "gone"
-    (gone / ".git").mkdir(parents=True)
-    (gone / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    gone = make_project(past.folder / "gone")
     path = made.claude_code(tmp_path)
     replace(path, made.FOLDER, str(gone))
     replace(path, made.SESSION, "gone-1")

@@ -160,13 +160,6 @@ def test_an_exchange_is_kept_whole_when_one_side_is_salient() -> None:
     assert not should_record([None, "  "], policy({"min_length": 0}))
 
 
-def test_each_message_is_measured_on_its_own() -> None:
-    long_filler, short_fact = "thanks, that is very nice of you", "port 5433"
-    assert not should_record([long_filler, short_fact], policy({"capture": "salient"}))
-    assert should_record([long_filler, short_fact], policy({"capture": "salient", "min_length": 9}))
-    assert not should_record(["go on", "yes", "and on", "done"], DEFAULT)
-
-
 def test_invalid_characters_are_removed() -> None:
     assert storable("a\x00b\ud800c\U0001f426") == "abc\U0001f426"
 

@@ -53,6 +53,10 @@ class User(NamedTuple):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def adds(self, text: str, *options: str) -> str:
+        """Add a fact and return its id."""
+        return re.match(r"Saved as (\w+)", self.gets("add", text, *options))[1]
+
     def refused(self, *words: str) -> str:
         """The error message of a command that is refused."""
         done = self.types(*words)
@@ -96,11 +100,15 @@ class User(NamedTuple):
         return done.stdout
 
 
+def make_project(folder: Path) -> Path:
+    """A new folder that looks like a repository."""
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return folder
+
+
 def make_user(folder: Path) -> User:
-    project = folder / "sparrow"
-    (project / ".git").mkdir(parents=True)
-    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    return User(folder, project, Home(str(folder / "jay")))
+    return User(folder, make_project(folder / "sparrow"), Home(str(folder / "jay")))
 
 
 @pytest.fixture(scope="module")
