@@ -26,6 +26,8 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every com
 if TYPE_CHECKING:
     from typing import Any
 
+# What a shell completes, by the name of an argument in the help.
+_COMPLETED = {"PATH": "FILE", "FILE": "FILE", "FOLDER": "DIRECTORY"}
 NUMBERS = {"int": (int, "a whole number"), "float": (float, "a number")}
 OnAction = Callable[[argparse.Action], object]
 
@@ -152,3 +154,14 @@ def _number(kind: type[int | float], name: str, typed: str) -> float:
         return kind(typed)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{visible(typed)[:80]!r} is not {name}") from None
+
+
+def completion(place: Place, options: argparse.Namespace) -> None:
+    """Print the completion script of a shell: `source <(scrubjay completion bash)`."""
+    import shtab
+
+    def complete_paths(action: argparse.Action) -> None:
+        if kind := _COMPLETED.get(str(action.metavar)):
+            action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]
+
+    print(shtab.complete(build_parser(complete_paths), options.shell))
