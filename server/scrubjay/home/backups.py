@@ -96,7 +96,7 @@ def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tu
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """Read the manifest of a backup. Raises InputError if there is none, or a newer Scrubjay made it."""
+    """Read the manifest of a backup. Raises InputError if it is missing, or a newer Scrubjay made it."""
     try:
         facts: dict[str, Any] = parse_json(read_whole(os.path.join(folder, MANIFEST)))
         if facts["format"] != FORMAT:
