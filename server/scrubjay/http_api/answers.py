@@ -1,8 +1,10 @@
-"""The answers of routes as a table: one line for each kind of answer, with its fields as in the JSON."""
+"""The answers of routes, which `answers.toml` lists by family: each kind of answer with its JSON fields."""
 
 import operator
 import re
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -29,26 +31,25 @@ _PLAIN: dict[str, dict[str, Any]] = {
 class Answers:
     """The answers of one family of clients; `schemas` has the JSON Schema of each by name.
 
-    A line names an answer and its fields, each as `name:type`. A field `name?:type` may be absent; a field
-    `name=attribute:type` is read by `fill` from an attribute with another name. Continuation lines are
-    indented, and the text after -- describes the answer. `Other+` copies the fields of an earlier answer.
-    A type is a plain type, the name of an answer, 'a word', [a list of a type], {an object with values of a
-    type}, or several of these separated by |.
+    A field is `name:type`. `name?:type` may be absent; `name=attribute:type` is read by `fill` from an
+    attribute with another name. `Other+` copies the fields of an earlier answer, and the text after --
+    describes the answer. A type is a plain type, the name of an answer, 'a word', [a list of a type], {an
+    object with values of a type}, or several of these separated by |.
 
-    >>> answers = Answers("Demo", "Page items:[Item] total:int\\nItem id:str title:str|null kind?:'a'|'b'")
+    >>> table = {"Page": "items:[Item] total:int", "Item": "id:str title:str|null kind?:'a'|'b'"}
+    >>> answers = Answers("Demo", table)
     >>> answers.schemas["DemoItem"]["required"], answers.schema("[Item]")
     (['id', 'title'], {'type': 'array', 'items': {'$ref': '#/components/schemas/DemoItem'}})
     """
 
-    def __init__(self, family: str, table: str) -> None:
+    def __init__(self, family: str, table: Mapping[str, str]) -> None:
         self._family = family
         self._attributes: dict[tuple[str, str], str] = {}  # by answer and field, where the names differ
         self.schemas: dict[str, dict[str, Any]] = {}
-        for line in re.sub(r"\n\s+", " ", table.strip()).split("\n"):
-            signature, _, text = line.partition(" -- ")
-            name, *fields = signature.split()
-            description = {"description": text} if text else {}
-            self.schemas[family + name] = self._object(name, fields) | description
+        for name, text in table.items():
+            fields, _, description = " ".join(text.split()).partition("-- ")
+            schema = self._object(name, fields.split())
+            self.schemas[family + name] = schema | ({"description": description} if description else {})
 
     def schema(self, text: str) -> dict[str, Any]:
         """Return the JSON Schema of a type."""
@@ -137,3 +138,9 @@ def _alternatives(text: str) -> Iterator[str]:
             yield text[start:position]
             start = position + 1
     yield text[start:]
+
+
+_TABLES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))
+FAMILIES = {family: Answers(family, table) for family, table in _TABLES.items()}
+ANSWERS_4, ANSWERS_5 = FAMILIES["Supermemory4"], FAMILIES["Supermemory5"]
+HEBB_ANSWERS = FAMILIES["Hebb"]

@@ -1,11 +1,11 @@
-"""Builds the HTTP application from all routers and MCP, and serves it."""
+"""Builds the HTTP application from the routes of all families and MCP, and serves it."""
 
 import contextlib
 import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from mcp.server import Server
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -13,17 +13,15 @@ from starlette.routing import Route
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
-from scrubjay.http_api import hebb
+from scrubjay.http_api import hebb, openapi
 from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.mcp import PATH, McpOverHttp
-from scrubjay.http_api.openapi import describe
 from scrubjay.http_api.options import Options
 from scrubjay.http_api.refusals import add_error_handlers
+from scrubjay.http_api.routes import absent_routes
 from scrubjay.http_api.supermemory import v4, v5
 from scrubjay.http_api.tokens import Tokens
-
-ROUTERS: tuple[APIRouter, ...] = (*v5.ROUTERS, *v4.ROUTERS, *hebb.ROUTERS)
 
 ABOUT = f"""\
 Scrubjay {VERSION}, the memory of a coding assistant, on this machine.
@@ -50,13 +48,12 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
         async with mcp.running():
             yield
 
-    app = FastAPI(title="Scrubjay", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, **openapi.INFO)
     app.state.engine = engine
     app.router.routes += [Route(PATH, mcp), Route("/", _about)]
-    add_error_handlers(app, [*app.routes, *(route for router in ROUTERS for route in router.routes)])
-    for router in ROUTERS:
-        app.include_router(router)
-    describe(app, *(family.answers.ANSWERS for family in (v4, v5, hebb)))
+    app.router.routes += [*v5.ROUTES, *v4.ROUTES, *hebb.ROUTES, *absent_routes()]
+    add_error_handlers(app)
+    openapi.complete(app)
     return app
 
 

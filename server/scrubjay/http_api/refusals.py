@@ -8,24 +8,22 @@ server does not have is answered with 404 and a sentence, and not with 501.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Match, Route
+from starlette.routing import Match, Route
 
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.models.input_errors import mistake
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter, FastAPI
+    from fastapi import FastAPI
 
 HEBB = "/api/"  # the prefix of Hebb Mind's routes
 NAMESPACES = "/ns/"  # the prefix of version 5 of supermemory
-_ABSENT = "absent"  # the name of every route that only says why it is not here
 # What may follow a namespace in a path.
 _RESOURCES = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
 # What the framework says -> the sentence for the client.
@@ -37,8 +35,8 @@ _SENTENCES = {
 }
 
 
-def add_error_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Let an application with these routes answer every error in the form of the family."""
+def add_error_handlers(app: FastAPI) -> None:
+    """Let an application answer every error in the form of the family."""
     from fastapi.exceptions import RequestValidationError  # takes 6 MB, and the page does not need it
 
     @app.exception_handler(ScrubjayError)
@@ -50,7 +48,7 @@ def add_error_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         if error.status_code == 404 and (sentence := _bad_namespace(request.url.path)):
             return refusal(request, 400, sentence)
         if error.status_code == 405:
-            verbs = ", ".join(_verbs(request, routes)) or "nothing"
+            verbs = ", ".join(_verbs(request))
             sentence = f"{request.method} does nothing here; use {verbs}."
             return refusal(request, 405, sentence, {"Allow": verbs})
         sentence = _SENTENCES.get(error.detail, error.detail)
@@ -98,13 +96,11 @@ def status_of(error: ScrubjayError) -> int:
     return 400 if isinstance(error, InputError) else 503
 
 
-def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
+def _verbs(request: Request) -> list[str]:
     """Return the verbs that a path accepts; the router itself only uses the first route that matches."""
-    candidates = [route for route in routes if isinstance(route, Route) and route.name != _ABSENT]
-    paths = {route.path for route in candidates if route.matches(request.scope)[0] is not Match.NONE}
-    # /documents/list also matches /documents/{id}.
-    closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)
-    verbs = {verb for route in candidates if route.path == closest for verb in route.methods or ()}
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    verbs = {verb for route in matching for verb in route.methods or ()}
     return sorted(verbs | {"HEAD"} if "GET" in verbs else verbs)
 
 
@@ -119,30 +115,3 @@ def _mistake(error: Any) -> str:
         return "is not sent as JSON; send it with the header Content-Type: application/json"
     place = f", at character {error['loc'][-1]}" if error["type"] == "json_invalid" else ""
     return mistake(error) + place
-
-
-def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """Return a router that answers 404 with a sentence; each key has verbs and paths, separated by blanks.
-
-    Without a verb all verbs are meant. A path that ends in `*` stands for itself and everything below it, a
-    path that ends in `/*` only for everything below it. The OpenAPI document leaves these routes out.
-    """
-    from fastapi import APIRouter
-
-    router = APIRouter(include_in_schema=False)
-    for routes, sentence in reasons.items():
-        words = routes.split()
-        verbs = [word for word in words if not word.startswith("/")]
-        for pattern in (word for word in words if word.startswith("/")):
-            base = pattern.removesuffix("*")
-            below = base.rstrip("/") + "/{rest:path}"
-            paths = (base,) if base == pattern else (below,) if base.endswith("/") else (base, below)
-            for path in paths:
-                _add_404(router, verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"], path, sentence)
-    return router
-
-
-def _add_404(router: APIRouter, verbs: list[str], path: str, sentence: str) -> None:
-    @router.api_route(path, methods=verbs, name=_ABSENT)
-    async def nothing_here(request: Request) -> JSONResponse:
-        return refusal(request, 404, sentence)

@@ -2,45 +2,44 @@
 
 import functools
 import json
-from collections.abc import Awaitable, Callable
+import tomllib
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
+from starlette.routing import BaseRoute, Route
 
-from scrubjay.http_api.answers import Answers
+from scrubjay.http_api.answers import Answers, of_json
+from scrubjay.http_api.refusals import refusal
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 
 class Routes:
-    """The routes of one family; `router` tries their paths in the order of declaration."""
+    """Routes in the order in which their paths are tried."""
 
     def __init__(self, answers: Answers) -> None:
-        self._answers, self.router = answers, APIRouter()
+        self._answers, self._router = answers, APIRouter()
+
+    def __iter__(self) -> Iterator[BaseRoute]:
+        return iter(self._router.routes)
 
     def __call__(
-        self,
-        route: str,
-        summary: str,
-        answer: str = "",
-        *,
-        missing: str = "",
-        status: int = 200,
-        **options: Any,
+        self, route: str, summary: str, answer: str = "", *, status: int = 200, **options: Any
     ) -> Callable[[Handler], Handler]:
         """Serve "VERB path" with the decorated function; `options` are FastAPI's.
 
         The function's result is sent as JSON without validation; the tests check every answer against the
-        OpenAPI document. `answer` is a type of `Answers`, and `missing` says when the answer is 404.
+        OpenAPI document. `answer` is a type of `Answers`.
         """
         verb, _, path = route.partition(" ")
-        responses: dict[int | str, dict[str, Any]] = {404: {"description": missing}} if missing else {}
-        responses |= options.pop("responses", {})
+        responses: dict[int | str, dict[str, Any]] = options.pop("responses", {})
         if answer:
             response = {"description": "Successful Response", **responses.get(status, {})}
-            content = {"application/json": {"schema": self._answers.schema(answer)}}
-            responses[status] = {**response, "content": content | response.get("content", {})}
+            content = of_json(self._answers.schema(answer))["content"] | response.get("content", {})
+            responses = {**responses, status: {**response, "content": content}}
         options |= {"summary": summary, "status_code": status, "responses": responses}
 
         def serve(handler: Handler) -> Handler:
@@ -49,7 +48,7 @@ class Routes:
                 values = await handler(**arguments)
                 return values if isinstance(values, Response) else json_response(values, status)
 
-            self.router.add_api_route(path, endpoint, methods=[verb], response_model=None, **options)
+            self._router.add_api_route(path, endpoint, methods=[verb], response_model=None, **options)
             return handler
 
         return serve
@@ -66,3 +65,21 @@ def json_response(values: Any, status: int = 200) -> Response:
 def format_time(time: datetime) -> str:
     """Return a time as all clients read it: ISO 8601 in UTC, to the millisecond."""
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def absent_routes() -> list[BaseRoute]:
+    """Return the routes of `absent.toml`, which answer 404 with a sentence."""
+    table = tomllib.loads(Path(__file__).with_name("absent.toml").read_text(encoding="utf-8"))
+    routes: list[BaseRoute] = []
+    for words, sentence in table.items():
+        verbs = [word for word in words.split() if not word.startswith("/")]
+        for path in (word for word in words.split() if word.startswith("/")):
+            base = path.removesuffix("*")
+            for each in (base,) if base == path else (base, f"{base}/{{rest:path}}"):
+                methods = verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"]
+                routes.append(Route(each, functools.partial(_refuse, sentence), methods=methods))
+    return routes
+
+
+async def _refuse(sentence: str, request: Request) -> Response:
+    return refusal(request, 404, sentence)

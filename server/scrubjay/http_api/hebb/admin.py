@@ -4,15 +4,14 @@ from fastapi import Request
 
 from scrubjay import VERSION
 from scrubjay.engine.core import Core
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import HEBB_ANSWERS, Answer
 from scrubjay.http_api.context import Context
-from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.routes import Routes
 
 _MODEL_FIELDS = ("model", "dimension", "available")
 
-route = Routes(ANSWERS)
+route = Routes(HEBB_ANSWERS)
 
 
 @route("POST /api/v1/admin/consolidate", "Consolidate recorded turns and facts now", "Consolidated")

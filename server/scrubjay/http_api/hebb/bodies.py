@@ -7,8 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from scrubjay.engine.core import Core
-from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.hebb.answers import ANSWERS
+from scrubjay.http_api.answers import HEBB_ANSWERS, Answer
 from scrubjay.models import records
 from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Instant, Metadata, PartitionId, Text
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight, about
@@ -163,4 +162,4 @@ def _memory(row: records.Memory | records.Turn, roots: Mapping[str, records.Memo
     else:
         values = {"id": row.root_id, "content": row.content, "metadata": row.metadata}
         values["created_at"] = roots.get(row.root_id, row).created_at
-    return ANSWERS.fill("Memory", row, **values)
+    return HEBB_ANSWERS.fill("Memory", row, **values)

@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.histories.stored import Fields, instant
-from scrubjay.http_api.answers import Answer, unknown_fields
-from scrubjay.http_api.hebb.answers import ANSWERS
+from scrubjay.http_api.answers import HEBB_ANSWERS, Answer, unknown_fields
 from scrubjay.http_api.hebb.bodies import IngestRequest
 from scrubjay.http_api.hebb.chat_exports import FORMATS, Format, read
 from scrubjay.http_api.hebb.context import HebbRequest
-from scrubjay.http_api.hebb.partitions import MISSING, require_partition
+from scrubjay.http_api.hebb.partitions import require_partition
 from scrubjay.http_api.routes import Routes
 from scrubjay.models.fields import MAX_TURN_TEXT
 from scrubjay.models.requests import RecordTurn, parse
@@ -24,10 +23,10 @@ from scrubjay.transcripts.turn import fields_of
 MOST_WARNINGS = 20
 _LONGEST_ID = 200  # characters
 
-route = Routes(ANSWERS)
+route = Routes(HEBB_ANSWERS)
 
 
-@route("POST /api/v1/ingest", "Record a conversation", "IngestResponse", missing=MISSING, status=201)
+@route("POST /api/v1/ingest", "Record a conversation", "IngestResponse", status=201)
 async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
     """`memories_created` counts the turns that were not known before.
 

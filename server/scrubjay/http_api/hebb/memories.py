@@ -6,9 +6,8 @@ from typing import Annotated, Any
 from fastapi import Body, Path, Query
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.answers import Answer, unknown_fields
+from scrubjay.http_api.answers import HEBB_ANSWERS, Answer, unknown_fields
 from scrubjay.http_api.context import SOURCE
-from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import MemoryCreate, MemoryUpdate, as_memories, as_memory
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.hebb.partitions import require_partition
@@ -19,15 +18,14 @@ from scrubjay.models.requests import AddMemory, Forget
 from scrubjay.models.results import MemoryAdded
 
 MOST_AT_ONCE = 1_000  # the most memories in one batch
-_MISSING = "There is no such memory, or no such partition."
 _OTHER_NAMES = {"importance_score": "importance"}  # field of a request -> field of a fact
 
-route = Routes(ANSWERS)
+route = Routes(HEBB_ANSWERS)
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-@route("POST /api/v1/memories", "Keep one memory", "Memory", missing=_MISSING, status=201)
+@route("POST /api/v1/memories", "Keep one memory", "Memory", status=201)
 async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
     """The same words again are the same memory, which becomes what the request says of it."""
     scope = request.write_scope()
@@ -35,7 +33,7 @@ async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
     return await as_memory(request.core, await _store(request, item, scope)) | unknown_fields(item)
 
 
-@route("POST /api/v1/memories/batch", "Keep many memories", "[Memory]", missing=_MISSING, status=201)
+@route("POST /api/v1/memories/batch", "Keep many memories", "[Memory]", status=201)
 async def create_batch(
     request: HebbRequest, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]
 ) -> list[Answer]:
@@ -72,13 +70,13 @@ async def listed(
     return dict(items=items, total=page.total, offset=offset, limit=limit)
 
 
-@route("GET /api/v1/memories/{memory_id}", "Read one memory", "Memory", missing=_MISSING)
+@route("GET /api/v1/memories/{memory_id}", "Read one memory", "Memory")
 async def read(request: HebbRequest, memory_id: MemoryId) -> Answer:
     """A fact in its newest version, or a turn."""
     return await as_memory(request.core, await request.memory(memory_id))
 
 
-@route("PATCH /api/v1/memories/{memory_id}", "Change one memory", "Memory", missing=_MISSING)
+@route("PATCH /api/v1/memories/{memory_id}", "Change one memory", "Memory")
 async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Answer:
     """The id stays; the old words become an older version.
 
@@ -96,7 +94,7 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
     return await as_memory(request.core, new) | unknown_fields(item)
 
 
-@route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", missing=_MISSING, status=204)
+@route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", status=204)
 async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
     """It leaves every search and list; `scrubjay restore` brings it back."""
     record = await request.memory(memory_id)

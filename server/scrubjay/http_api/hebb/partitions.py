@@ -8,17 +8,14 @@ from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.partitions import Partition
-from scrubjay.http_api.answers import Answer, unknown_fields
-from scrubjay.http_api.hebb.answers import ANSWERS
+from scrubjay.http_api.answers import HEBB_ANSWERS, Answer, unknown_fields
 from scrubjay.http_api.hebb.bodies import WriteBody
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.http_api.routes import Routes
 from scrubjay.models.fields import Flag, PartitionId, Text
 
-MISSING = "There is no such partition."
-
-route = Routes(ANSWERS)
+route = Routes(HEBB_ANSWERS)
 
 PathId = Annotated[str, Path(min_length=1, max_length=100)]
 Title = Annotated[Text, Field(max_length=128)]
@@ -54,7 +51,7 @@ async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
     return (await partitions(request))[item.id] | unknown_fields(item)
 
 
-@route("GET /api/v1/partitions/{partition_id}", "Read a partition", "Partition", missing=MISSING)
+@route("GET /api/v1/partitions/{partition_id}", "Read a partition", "Partition")
 async def read(request: HebbRequest, partition_id: PathId) -> Answer:
     """One partition and how many memories it holds."""
     if (partition := (await partitions(request)).get(partition_id)) is None:
@@ -62,7 +59,7 @@ async def read(request: HebbRequest, partition_id: PathId) -> Answer:
     return partition
 
 
-@route("PATCH /api/v1/partitions/{partition_id}", "Change a partition", "Partition", missing=MISSING)
+@route("PATCH /api/v1/partitions/{partition_id}", "Change a partition", "Partition")
 async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpdate) -> Answer:
     """A field left out does not change."""
     await read(request, partition_id)
@@ -73,7 +70,7 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
     return await read(request, partition_id) | unknown_fields(item)
 
 
-@route("DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status=204, missing=MISSING)
+@route("DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status=204)
 async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """A system partition, or one with memories, is refused."""
     partition = await read(request, partition_id)
@@ -88,7 +85,9 @@ async def partitions(request: HebbContext) -> dict[str, Answer]:
     counts = await request.core.counts.by_partition(await request.read_scopes())
     rows = request.core.partitions.of(await _scopes(request))
     rows |= {name: Partition(name, name) for name in sorted(counts.keys() - rows.keys())}
-    return {name: ANSWERS.fill("Partition", row, memory_count=counts[name]) for name, row in rows.items()}
+    return {
+        name: HEBB_ANSWERS.fill("Partition", row, memory_count=counts[name]) for name, row in rows.items()
+    }
 
 
 async def require_partition(request: HebbContext, partition_id: str) -> None:

@@ -1,11 +1,10 @@
 """`POST /api/v1/search`: recall with Hebb Mind's weights and windows."""
 
 from scrubjay.engine.core import Core
-from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.hebb.answers import ANSWERS
+from scrubjay.http_api.answers import HEBB_ANSWERS, Answer
 from scrubjay.http_api.hebb.bodies import MemoryQuery, as_memories
 from scrubjay.http_api.hebb.context import HebbRequest
-from scrubjay.http_api.hebb.partitions import MISSING, require_partition
+from scrubjay.http_api.hebb.partitions import require_partition
 from scrubjay.http_api.routes import Routes
 from scrubjay.models import records
 from scrubjay.models.requests import SearchMemories
@@ -20,10 +19,10 @@ STRICT = 0.6  # the least relevance in strict recall; every clear answer has at 
 _SHARED_FIELDS = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}
 _SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_score")
 
-route = Routes(ANSWERS)
+route = Routes(HEBB_ANSWERS)
 
 
-@route("POST /api/v1/search", "Recall memories", "SearchResponse", missing=MISSING)
+@route("POST /api/v1/search", "Recall memories", "SearchResponse")
 async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     """The `top_k` best, whatever the window.
 

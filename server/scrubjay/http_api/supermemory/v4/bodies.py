@@ -6,9 +6,8 @@ from fastapi import Query
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from scrubjay.home.scopes import SCOPE_NAME
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.supermemory.fields import Body4, all_tags, from_json, pagination
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
@@ -102,7 +101,7 @@ class Paging(Body4):
 
 def memory_values(fact: Memory) -> Answer:
     """Return the fields that every list of memories has; `parentMemoryId` is the previous version."""
-    return ANSWERS.fill(
+    return ANSWERS_4.fill(
         "Memory",
         fact,
         isForgotten=fact.forgotten_at is not None,

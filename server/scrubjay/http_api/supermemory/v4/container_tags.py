@@ -1,15 +1,21 @@
-"""Container tags: list, describe, merge and delete them, and read the profile of their facts."""
+"""Container tags: list, describe, merge and delete them, read the profile of their facts; and settings.
 
+The settings are stored for the clients of version 4, and have no effect on Scrubjay.
+"""
+
+import json
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from fastapi import Path
+from fastapi import Body, Path
 from pydantic import Field
 
 from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_NAME
-from scrubjay.http_api.answers import Answer
+from scrubjay.home.scopes import EVERY_SCOPE
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Background, Body4, Read4
@@ -21,16 +27,15 @@ from scrubjay.http_api.supermemory.resources import (
     read_profile,
     scope_view,
 )
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filters, Tagged, TagList
 from scrubjay.http_api.supermemory.v4.results import THRESHOLD, Include, Sources, results
 from scrubjay.models.fields import Name, Real, Text
 from scrubjay.models.requests import Query, about
 
+LONGEST_SETTINGS = 20_000  # bytes of all settings of clients together, as JSON
 TagInPath = Annotated[str, Path(description="The container tag.")]
-_UNKNOWN = "This tag has neither records nor a description."
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_4)
 
 
 class TagChange(Body4):
@@ -70,10 +75,10 @@ async def list_tags(context: Context) -> list[Answer]:
     """Every tag that the caller reaches, the one with the latest change first."""
     scopes = await every_scope(context)
     scopes.sort(key=lambda scope: scope.updated_at.timestamp() if scope.updated_at else 0.0, reverse=True)
-    return [ANSWERS.fill("Tag", scope, name=scope.settings.name or scope.name) for scope in scopes]
+    return [ANSWERS_4.fill("Tag", scope, name=scope.settings.name or scope.name) for scope in scopes]
 
 
-@route("POST /v3/container-tags/merge", "Merge container tags", "MergedTags", missing=_UNKNOWN)
+@route("POST /v3/container-tags/merge", "Merge container tags", "MergedTags")
 async def merge(context: Context, body: Merge) -> Answer:
     """Moves everything of some tags to another; two documents with one customId both stay."""
     target = context.permissions.write_scope(body.target_container_tag)
@@ -87,10 +92,10 @@ async def merge(context: Context, body: Merge) -> Answer:
     return dict(success=True, status="completed", mergedCount=count, targetTag=target, deletedTags=sources)
 
 
-@route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings", missing=_UNKNOWN)
+@route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings")
 async def read(context: Context, tag: TagInPath) -> Answer:
     """The description of a tag."""
-    return ANSWERS.fill("TagSettings", await _tag(context, str(context.permissions.scope_of(tag))))
+    return ANSWERS_4.fill("TagSettings", await _tag(context, str(context.permissions.scope_of(tag))))
 
 
 @route("PATCH /v3/container-tags/{tag}", "Describe a container tag", "TagSettings")
@@ -100,10 +105,10 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
     names = {"name": "name", "entity_context": "supporting_context"}
     values: dict[str, Any] = {names[field]: getattr(body, field) for field in body.model_fields_set}
     await context.core.scope_settings.change(scope, lambda old: replace(old, **values), context.now)
-    return ANSWERS.fill("TagSettings", await scope_view(context, scope))
+    return ANSWERS_4.fill("TagSettings", await scope_view(context, scope))
 
 
-@route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag", missing=_UNKNOWN)
+@route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag")
 async def delete(context: Context, tag: TagInPath) -> Answer:
     """Permanently deletes everything of a tag: documents, memories, turns, their bytes, its description."""
     scope = context.permissions.write_scope(tag)
@@ -142,6 +147,33 @@ async def buckets(body: Tagged, context: Context) -> Answer:
     for scope in await context.scopes(body.tags):
         descriptions |= context.core.scope_settings.buckets(scope)
     return dict(buckets=[dict(key=key, description=text) for key, text in descriptions.items()])
+
+
+@route("GET /v3/settings", "Read the stored settings", "object")
+async def read_settings(context: Context) -> Mapping[str, Any]:
+    """The settings that clients have stored; Scrubjay's own are read with `scrubjay config`."""
+    return dict(context.core.scope_settings.of(EVERY_SCOPE).client)
+
+
+@route("PATCH /v3/settings", "Store settings", "UpdatedSettings")
+async def change_settings(context: Context, body: Annotated[dict[str, Any], Body()]) -> Answer:
+    """Store settings and return them; null removes one. A token of one tag may not."""
+    context.permissions.check_writes_for_all()
+    old = context.core.scope_settings.of(EVERY_SCOPE).client
+    new = {name: value for name, value in {**old, **body}.items() if value is not None}
+    try:
+        size = len(json.dumps(new, allow_nan=False, ensure_ascii=False).encode())
+    except ValueError:
+        raise InputError(
+            "Settings must be JSON values: finite numbers, and texts without half of a pair."
+        ) from None
+    if size > LONGEST_SETTINGS:
+        limit = f"at most {LONGEST_SETTINGS:,} are allowed"
+        raise InputError(f"All settings together have {size:,} bytes; {limit}.")
+    await context.core.scope_settings.change(
+        EVERY_SCOPE, lambda settings: replace(settings, client=new), context.now
+    )
+    return dict(orgId="local", orgSlug="local", updated=body)
 
 
 async def _tag(context: RequestContext, tag: str) -> ScopeView:

@@ -7,11 +7,10 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Body4, Write4
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.models.requests import about
@@ -20,7 +19,7 @@ from scrubjay.text.conversations import Message
 
 MOST_MESSAGES = 10_000
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_4)
 
 
 class Function(Body4):

@@ -11,12 +11,11 @@ from fastapi import Body, Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
     MOST_PAGES,
     MOST_PER_PAGE,
@@ -37,9 +36,8 @@ from scrubjay.models.requests import about
 _FILE = ("claude_memory_type", "file")  # metadata of Claude's memory tool, which always sends a whole file
 _PROJECTS = "sm_project_"  # the beginning of tags that stand for a project
 STUCK = timedelta(hours=4)  # an unfinished document is stuck after this time without a change
-_MISSING = "No record that the caller reaches has this id or customId."
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_4)
 
 Name = Annotated[str, Path(alias="id", description="Its id, or its customId.")]
 WithinTag = Annotated[
@@ -214,7 +212,6 @@ async def list_processing(
     "GET /v3/documents/{id:path}/chunks",
     "The chunks of a document",
     "Chunks",
-    missing="No document that the caller reaches has this id or customId.",
 )
 async def chunks(
     context: Context,
@@ -226,7 +223,7 @@ async def chunks(
     """The passages of a document in its order, without the headings that searches add to them."""
     row = await _document(context, name, within)
     passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
-    entries = [ANSWERS.fill("Chunk", passage) for passage in passages]
+    entries = [ANSWERS_4.fill("Chunk", passage) for passage in passages]
     return dict(chunks=entries, pagination=fields.pagination(page, limit, row.chunk_count))
 
 
@@ -268,7 +265,6 @@ async def add_batch(context: Context, body: Batch) -> Answer:
     "DELETE /v3/documents/bulk",
     "Delete documents by id, by tag or by path",
     "BulkDelete",
-    missing="No document has this path.",
 )
 async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     """Hide documents and the memories learned from them from every search, as deleting one does."""
@@ -286,7 +282,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     return dict(success=True, deletedCount=len(rows), **tags)
 
 
-@route("GET /v3/documents/{id:path}", "Get a document", "WholeDocument", missing=_MISSING)
+@route("GET /v3/documents/{id:path}", "Get a document", "WholeDocument")
 async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     """A document with its text, its status and the memories learned from it."""
     row = await _document(context, name, within)
@@ -299,7 +295,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     return (await _answers(context, "WholeDocument", [row], with_text=True, more={row.id: more}))[0]
 
 
-@route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted", missing=_MISSING)
+@route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted")
 async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
     """New content replaces the text and its memories; a change of other fields computes no new vectors.
 
@@ -311,7 +307,7 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
     return answer | body.warnings()
 
 
-@route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status=204)
+@route("DELETE /v3/documents/{id:path}", "Delete a document", status=204)
 async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
     """Hide it and the memories learned from it from every search. Takes the id of a memory or a turn too.
 
@@ -369,13 +365,13 @@ async def _answers(
         values |= {"filepath": row.filepath or row.path}
         values |= {"errorMessage": row.error} if row.error else {}
         values |= {"content": row.content} if with_text else {}
-        answers.append(ANSWERS.fill(kind, row, **values, **(more or {}).get(row.id, {})))
+        answers.append(ANSWERS_4.fill(kind, row, **values, **(more or {}).get(row.id, {})))
     return answers
 
 
 def _memory(fact: Memory) -> Answer:
     """Return a memory in the form in which documents list it."""
-    return ANSWERS.fill("DocumentMemory", fact, **memory_values(fact))
+    return ANSWERS_4.fill("DocumentMemory", fact, **memory_values(fact))
 
 
 def _failure(item: str | dict[str, Any], problem: str) -> Answer:

@@ -10,12 +10,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, format_time
 from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body4, Read4, Write4
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
     Filters,
     Paging,
@@ -34,9 +33,8 @@ from scrubjay.search.hits import as_hit
 
 SOON_SECONDS = 0.5  # to wait for the vectors of new memories, which take about 8 ms each on an idle engine
 _TEMPORAL = ("documentDate", "eventDate")  # in metadata
-_UNKNOWN = "This tag has no such memory."
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_4)
 
 Content = Annotated[Text, Field(max_length=MAX_MEMORY)]
 
@@ -114,11 +112,11 @@ async def create(body: CreateMemories, context: Context) -> Answer:
     """Store up to 100 facts as they are, searchable at once. Repeating the call adds nothing."""
     scope = context.permissions.write_scope(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
-    memories = [ANSWERS.fill("CreatedMemory", fact) for fact in facts]
+    memories = [ANSWERS_4.fill("CreatedMemory", fact) for fact in facts]
     return dict(documentId=None, memories=memories, **body.warnings(*body.memories))
 
 
-@route("PATCH /v4/memories", "Update a memory", "UpdatedMemory", missing=_UNKNOWN)
+@route("PATCH /v4/memories", "Update a memory", "UpdatedMemory")
 async def update(body: UpdateMemory, context: Context) -> Answer:
     """Add a new version of a memory, if its content is new; fields left out are inherited."""
     old = await _fact(context, body)
@@ -138,7 +136,7 @@ async def update(body: UpdateMemory, context: Context) -> Answer:
         if (await _fact(context, body)).id == old.id:
             raise
         return await update(body, context)  # another update came first, and this one follows it
-    return ANSWERS.fill("UpdatedMemory", new, parentMemoryId=parent_of(new), **body.warnings())
+    return ANSWERS_4.fill("UpdatedMemory", new, parentMemoryId=parent_of(new), **body.warnings())
 
 
 @route("POST /v4/memories/list", "List memories", "Memories")
@@ -148,12 +146,12 @@ async def list_memories(body: ListMemories, context: Context) -> Answer:
     page = await lists.memories(scopes, filters=body.filters, summaries=False, **body.window)
     entries = []
     for fact in page.rows:
-        history = [ANSWERS.fill("Version", older) for older in await lists.older_versions(fact)]
-        entries.append(ANSWERS.fill("ListedMemory", fact, **memory_values(fact), history=history))
+        history = [ANSWERS_4.fill("Version", older) for older in await lists.older_versions(fact)]
+        entries.append(ANSWERS_4.fill("ListedMemory", fact, **memory_values(fact), history=history))
     return dict(memoryEntries=entries, pagination=body.pagination(page.total), **body.warnings())
 
 
-@route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory", missing=_UNKNOWN)
+@route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory")
 async def forget(body: ForgetMemory, context: Context) -> Answer:
     """Hide a memory, a document with its memories, or a turn from every search; twice is no error."""
     record = await _record(context, body)

@@ -9,10 +9,9 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.supermemory.fields import Body4, Read4, type_of
 from scrubjay.http_api.supermemory.matches import Match
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import about
@@ -148,7 +147,7 @@ def _result(match: Match, include: Include, sources: Sources) -> Answer:
         context = match.hit.context or Context()
         links = {"parents": context.parents, "children": context.children, "related": context.related}
         values["context"] = {
-            name: [ANSWERS.fill("Tie", link) for link in group] for name, group in links.items()
+            name: [ANSWERS_4.fill("Tie", link) for link in group] for name, group in links.items()
         }
     if include.documents or include.summaries:
         values["documents"] = [_document(row, include.summaries) for row in match.documents]
@@ -165,4 +164,4 @@ def _result(match: Match, include: Include, sources: Sources) -> Answer:
 
 def _document(document: Document, with_summary: bool) -> Answer:
     summary = {"summary": document.summary} if with_summary else {}
-    return ANSWERS.fill("ResultDocument", document, type=type_of(document.type), **summary)
+    return ANSWERS_4.fill("ResultDocument", document, type=type_of(document.type), **summary)

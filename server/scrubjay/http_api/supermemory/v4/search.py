@@ -8,12 +8,11 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Read4, all_tags, type_of
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, best_of, find_matches, sessions_of
-from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
 from scrubjay.http_api.supermemory.v4.results import (
     THRESHOLD,
@@ -34,7 +33,7 @@ RELEVANT = 0.5  # by default, a chunk with at least this score is relevant
 _SHARED_FIELDS = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_4)
 
 
 class Search(AsksForChats, Read4):
@@ -111,7 +110,7 @@ class MemorySearch(Tagged, AsksForChats, Read4):
     )
 
 
-@route("POST /v3/search", "Search documents", "ScoredDocuments", missing="No document has the docId.")
+@route("POST /v3/search", "Search documents", "ScoredDocuments")
 async def search_documents(context: Context, body: Search) -> Answer:
     """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
@@ -185,10 +184,10 @@ async def _documents(context: RequestContext, body: Search, scopes: tuple[str, .
 
 def _document(hit: DocumentHit, body: Search) -> Any:
     chunks = [
-        ANSWERS.fill("ScoredChunk", chunk, isRelevant=chunk.is_relevant and chunk.score >= body.relevant)
+        ANSWERS_4.fill("ScoredChunk", chunk, isRelevant=chunk.is_relevant and chunk.score >= body.relevant)
         for chunk in hit.chunks
     ]
-    return ANSWERS.fill(
+    return ANSWERS_4.fill(
         "ScoredDocument",
         hit,
         type=type_of(hit.type),
@@ -215,7 +214,7 @@ def _message(match: Match, message: ChatMessage, body: Search) -> Answer:
     """Return a message as a result: a document of type `chat` with one chunk and a citation."""
     score = match.similarity
     chunk = dict(content=message.text, score=score, isRelevant=score >= body.relevant, position=0)
-    return ANSWERS.fill(
+    return ANSWERS_4.fill(
         "ScoredDocument",
         match.record,
         documentId=message.id,

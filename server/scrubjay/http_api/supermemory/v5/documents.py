@@ -9,10 +9,9 @@ from pydantic import Field
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
-from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import (
     DocumentId,
     NamespaceContext,
@@ -28,11 +27,10 @@ from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, about
 
-_UNKNOWN = "No document of this namespace has that id."
 _FILE_FIELDS = ("content", "type", "title", "metadata")  # fields that a new file replaces
 _AS_FORM = Form(media_type="multipart/form-data")
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_5)
 
 Kind = Literal["documents", "chunks", "memories"]
 Rows = tuple[list[Answer], int]  # the rows of one page, and the total
@@ -102,9 +100,7 @@ async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
     return await resources.add_document(ns, resources.NewDocument(ns.name, text, body))
 
 
-@route(
-    "POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", "Ref", missing=_UNKNOWN
-)
+@route("POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", "Ref")
 async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _AS_FORM]) -> Answer:
     """A document gets the text of a file, its title, and the metadata sent with it; its id stays."""
     document = await ns.document(record_id)
@@ -116,7 +112,6 @@ async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _A
     "PATCH /ns/{namespace}/document/file/{id:path}",
     "Change a document that was a file",
     "Ref",
-    missing=_UNKNOWN,
 )
 async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reupload, _AS_FORM]) -> Answer:
     """A new file replaces the text; fields left out do not change."""
@@ -154,7 +149,7 @@ async def add_batch(ns: Writing, body: Batch) -> Answer:
     return dict(results=[*added, *errors], count=len(added), failed=len(errors))
 
 
-@route("GET /ns/{namespace}/document/{id:path}", "Read a document", "WholeDocument", missing=_UNKNOWN)
+@route("GET /ns/{namespace}/document/{id:path}", "Read a document", "WholeDocument")
 async def read(
     ns: Reading,
     record_id: DocumentId,
@@ -172,12 +167,12 @@ async def read(
     if "memories" in names:
         facts = await ns.core.lists.facts_of_documents([row.id])
         more["memories"] = [as_memory(fact, ns.now) for fact in facts]
-    times = ANSWERS.fill("DocumentTimes", row, status=status)
+    times = ANSWERS_5.fill("DocumentTimes", row, status=status)
     more |= {"content": row.content or None, "type": fields.type_of(row.type)}
-    return ANSWERS.fill("WholeDocument", row, system=times, **more)
+    return ANSWERS_5.fill("WholeDocument", row, system=times, **more)
 
 
-@route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", "Ref", missing=_UNKNOWN)
+@route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", "Ref")
 async def change(ns: Writing, record_id: DocumentId, body: Change) -> Answer:
     """New content replaces the text and its memories; a change of other fields computes no new vectors."""
     document = await ns.document(record_id)
@@ -269,15 +264,15 @@ def _listed_document(
     row: Document, status: Status, include: ListInclude, counts: Counter[str] | None
 ) -> Answer:
     count = {} if counts is None else {"memoryCount": counts[row.id]}
-    times = ANSWERS.fill("DocumentTimes", row, status=status, **count)
+    times = ANSWERS_5.fill("DocumentTimes", row, status=status, **count)
     text: Answer = {"content": row.content or None} if include.content else {}
     url = fields.url_of(row.content) if include.content else None
-    return ANSWERS.fill("ListedDocument", row, type=fields.type_of(row.type), url=url, system=times, **text)
+    return ANSWERS_5.fill("ListedDocument", row, type=fields.type_of(row.type), url=url, system=times, **text)
 
 
 def _chunk(kind: str, document: Document, chunk: Passage, **values: Any) -> Answer:
     values |= {"id": chunk.id, "position": chunk.part, "content": chunk.text}
-    return ANSWERS.fill(kind, document, type=fields.type_of(document.type), **values)
+    return ANSWERS_5.fill(kind, document, type=fields.type_of(document.type), **values)
 
 
 def _failure(item: dict[str, Any], problem: str) -> Answer:

@@ -8,11 +8,10 @@ from typing import Annotated
 from fastapi import Query as InQuery
 from pydantic import Field
 
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body5, GivenId, type_of
-from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import (
     MemoryId,
     NamespaceContext,
@@ -30,9 +29,8 @@ from scrubjay.records.memories import is_derived
 NEAREST = 10  # default for the most entries in each list of links
 STEPS = 3  # how many older and newer versions to show
 MOST_IDS = 500  # the most ids in one request
-_UNKNOWN = "No memory of this namespace has that id."
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_5)
 
 
 class Exact(Body5):
@@ -54,7 +52,7 @@ async def forget_matching(ns: Writing, request: Matching) -> Answer:
     return dict(count=len(facts), errors=[], matches=facts)
 
 
-@route("GET /ns/{namespace}/memories/{id}", "Read a memory", "MemoryDetails", missing=_UNKNOWN)
+@route("GET /ns/{namespace}/memories/{id}", "Read a memory", "MemoryDetails")
 async def read_memory(
     ns: Reading,
     record_id: MemoryId,
@@ -101,12 +99,12 @@ def as_memory(fact: Memory, now: datetime) -> Answer:
     """Return a fact as an answer, without its links."""
     is_expired = fact.expires_at is not None and fact.expires_at <= now
     is_forgotten = fact.forgotten_at is not None or is_expired
-    return ANSWERS.fill("Memory", fact, isInference=is_derived(fact), isForgotten=is_forgotten)
+    return ANSWERS_5.fill("Memory", fact, isInference=is_derived(fact), isForgotten=is_forgotten)
 
 
 def as_source(document: Document) -> Answer:
     """Return a document as the source of a fact or chunk."""
-    return ANSWERS.fill("SourceDocument", document, type=type_of(document.type))
+    return ANSWERS_5.fill("SourceDocument", document, type=type_of(document.type))
 
 
 @dataclass(frozen=True)
@@ -176,4 +174,4 @@ def _related(
 
 def _as_related(link: Linked, fact: Memory, document: Answer | None) -> Answer:
     source = {} if document is None else {"document": document}
-    return ANSWERS.fill("RelatedMemory", fact, relation=link.relation, **source)
+    return ANSWERS_5.fill("RelatedMemory", fact, relation=link.relation, **source)

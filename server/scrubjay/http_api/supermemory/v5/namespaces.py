@@ -11,7 +11,7 @@ from pydantic import Field
 from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_BUCKET, LONGEST_DESCRIPTION
 from scrubjay.home.scopes import EVERY_SCOPE
-from scrubjay.http_api.answers import Answer, of_json
+from scrubjay.http_api.answers import ANSWERS_5, Answer, of_json
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, json_response
 from scrubjay.http_api.supermemory.fields import Background, Body5, pagination
@@ -21,7 +21,6 @@ from scrubjay.http_api.supermemory.resources import (
     read_profile,
     scope_view,
 )
-from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import (
     NamespaceContext,
     NamespaceName,
@@ -36,10 +35,9 @@ from scrubjay.models.results import Hit
 
 MOST_BUCKETS = 50  # the most buckets in one request
 MARKDOWN = "text/markdown"
-_UNKNOWN = "There is no such namespace."
 _BACKGROUND = "Background to the content; null removes it. It is stored and returned."
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_5)
 
 BucketName = Annotated[str, Field(min_length=1, max_length=LONGEST_BUCKET, pattern="^[a-z0-9][a-z0-9_-]*$")]
 Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
@@ -82,11 +80,11 @@ async def list_namespaces(
     text = (q or "").casefold()
     scopes = [scope for scope in await every_scope(context) if text in scope.name.casefold()]
     scopes.sort(key=lambda scope: (scope.created_at, scope.name), reverse=True)
-    rows = [ANSWERS.fill("Namespace", scope) for scope in scopes[(page - 1) * limit : page * limit]]
+    rows = [ANSWERS_5.fill("Namespace", scope) for scope in scopes[(page - 1) * limit : page * limit]]
     return dict(namespaces=rows, pagination=pagination(page, limit, len(scopes)))
 
 
-@route("GET /ns/{namespace}", "Read a namespace", "NamespaceDetails", missing=_UNKNOWN)
+@route("GET /ns/{namespace}", "Read a namespace", "NamespaceDetails")
 async def read_namespace(ns: Reading) -> Answer:
     """The description of a namespace."""
     return await _details(ns)
@@ -103,8 +101,7 @@ async def change_namespace(ns: Writing, change: NamespaceChange) -> Answer:
     "DELETE /ns/{namespace}",
     "Delete a namespace, or move its content",
     "Deleted",
-    missing=_UNKNOWN,
-    responses={202: {"description": "Everything was moved.", **of_json(ANSWERS.schema("Moved"))}},
+    responses={202: {"description": "Everything was moved.", **of_json(ANSWERS_5.schema("Moved"))}},
 )
 async def delete_namespace(
     ns: Writing,
@@ -197,7 +194,7 @@ async def _describe(context: RequestContext, scope: str, text: str | None) -> No
 async def _details(ns: NamespaceContext) -> Answer:
     advice = "It begins with the first document or memory that is added to it."
     scope = await scope_view(ns, ns.name, f"There is no namespace {ns.name!r}. {advice}")
-    return ANSWERS.fill("NamespaceDetails", scope)
+    return ANSWERS_5.fill("NamespaceDetails", scope)
 
 
 def _facts(hits: Sequence[Hit]) -> list[Answer]:

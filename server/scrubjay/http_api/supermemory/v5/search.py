@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Body5
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, find_matches
-from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import NamespaceContext, Reading
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory.v5.memories import Included, as_source, read_included
@@ -21,7 +20,7 @@ from scrubjay.records.memories import is_derived
 THRESHOLD = 0.3  # default for the least similarity of a result
 _MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
 
-route = Routes(ANSWERS)
+route = Routes(ANSWERS_5)
 
 
 class SearchInclude(Body5):
@@ -78,7 +77,7 @@ def _result(ns: NamespaceContext, match: Match, included: Included, include: Sea
     if include.related or include.documents:
         source = as_source(record) if include.documents and isinstance(record, Document) else None
         values["included"] = included.of(match.hit.id, source)
-    return ANSWERS.fill(
+    return ANSWERS_5.fill(
         "Result",
         record,
         id=match.hit.id,
