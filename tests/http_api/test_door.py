@@ -22,9 +22,10 @@ from starlette.types import Message, Receive, Scope, Send
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
-from scrubjay.http_api import answering, tokens
+from scrubjay.http_api import answering, limits, tokens
 from scrubjay.http_api import door as door_module
-from scrubjay.http_api.door import AT_ONCE, LONGEST_BODY, WAITING, Door, Rate
+from scrubjay.http_api.door import Door
+from scrubjay.http_api.limits import AT_ONCE, LONGEST_BODY, WAITING, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.wire.messages import LARGE, MOST_MARKS
 
@@ -511,7 +512,7 @@ async def test_a_slow_sender_blocks_no_other_client(served):
 
 
 async def test_waiting_bodies_take_a_bounded_amount_of_memory(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(door_module, "MOST_HELD", 1_000_000)
+    monkeypatch.setattr(limits, "MOST_HELD", 1_000_000)
     door, slow = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
     async def half() -> AsyncIterator[bytes]:

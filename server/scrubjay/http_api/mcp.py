@@ -21,7 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import USER_SCOPE
-from scrubjay.http_api.door import LONGEST_BODY
+from scrubjay.http_api.limits import LONGEST_BODY
 from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.refusals import refusal, status_of
 from scrubjay.wire.messages import glance

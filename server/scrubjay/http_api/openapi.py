@@ -21,8 +21,8 @@ INFO: dict[str, Any] = {
     "description": "The routes of supermemory's clients (`/v3`, `/v4`, and `/ns/{namespace}` of version 5) "
     "and of Hebb Mind's (`/api/v1`), over the same records. MCP itself is spoken at `/mcp` (streamable HTTP, "
     "by POST). A container tag and a namespace are the same thing: a scope, which nothing crosses. `user` "
-    "and `*` are reserved. Without a tag a write goes to `sm_project_default`, and a read sees every scope but "
-    "`user`.",
+    "and `*` are reserved. Without a tag a write goes to `sm_project_default`, and a read sees every scope "
+    "but `user`.",
     "servers": [{"url": "/", "description": "Where this document was read"}],
     "openapi_tags": [{"name": name, "description": description} for name, description in _TAGS.items()],
 }
