@@ -3,7 +3,7 @@
 import operator
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Answers:
     A field is `name:type`. `name?:type` may be absent; `name=attribute:type` is read by `fill` from an
     attribute with another name. `Other+` copies the fields of an earlier answer, and the text after --
     describes the answer. A type is a plain type, the name of an answer, 'a word', [a list of a type], {an
-    object with values of a type}, or several of these separated by |.
+    object with values of a type}, or several names or words separated by |.
 
     >>> table = {"Page": "items:[Item] total:int", "Item": "id:str title:str|null kind?:'a'|'b'"}
     >>> answers = Answers("Demo", table)
@@ -53,16 +53,15 @@ class Answers:
 
     def schema(self, text: str) -> dict[str, Any]:
         """Return the JSON Schema of a type."""
-        if len(parts := list(_alternatives(text))) > 1:
-            if all(part.startswith("'") for part in parts):
-                return {"type": "string", "enum": [part.strip("'") for part in parts]}
-            return {"anyOf": [self.schema(part) for part in parts]}
-        if text.startswith("'"):
-            return {"type": "string", "const": text.strip("'")}
         if text.startswith("["):
             return {"type": "array", "items": self.schema(text[1:-1])}
         if text.startswith("{"):
             return {"type": "object", "additionalProperties": self.schema(text[1:-1])}
+        if len(parts := text.split("|")) > 1 and not text.startswith("'"):
+            return {"anyOf": [self.schema(part) for part in parts]}
+        if text.startswith("'"):
+            words = [part.strip("'") for part in parts]
+            return {"type": "string", **({"enum": words} if len(words) > 1 else {"const": words[0]})}
         return _PLAIN.get(text, {"$ref": f"{_PREFIX}{self._family}{text}"})
 
     def fill(self, name: str, record: object, /, **values: Any) -> Answer:
@@ -117,27 +116,16 @@ class Answers:
         }
 
 
-def unknown_fields(*bodies: BaseModel, outcome: str = "was not stored", more: Sequence[str] = ()) -> Answer:
+def unknown_fields(*bodies: BaseModel, more: Sequence[str] = ()) -> Answer:
     """Return `{"warnings": [...]}` for the unknown fields of these bodies and `more`, or {} without any."""
     names = dict.fromkeys(name for body in bodies for name in body.model_extra or ())
-    sentences = [f"{name[:80]!r} is not a field here, and {outcome}." for name in names]
+    sentences = [f"{name[:80]!r} is not a field here, and has no effect." for name in names]
     return {"warnings": [*sentences, *more]} if sentences or more else {}
 
 
 def of_json(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the `content` of an OpenAPI response: JSON with this schema."""
     return {"content": {"application/json": {"schema": schema}}}
-
-
-def _alternatives(text: str) -> Iterator[str]:
-    """Split a type at each | that is not within brackets."""
-    depth, start = 0, 0
-    for position, character in enumerate(text):
-        depth += (character in "[{") - (character in "]}")
-        if character == "|" and not depth:
-            yield text[start:position]
-            start = position + 1
-    yield text[start:]
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encoding="utf-8"))

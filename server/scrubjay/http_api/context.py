@@ -44,8 +44,7 @@ class RequestContext:
     async def find_named(self, name: str, scope: str | None = None) -> AnyRecord | None:
         """Return the record with this id or the document with this custom id, unless it is forgotten.
 
-        Raises:
-            InputError: documents of several scopes have this custom id.
+        Raises InputError if documents of several scopes have this custom id.
         """
         record = await self.find(name, scope)
         if record is not None and record.forgotten_at is None:

@@ -171,12 +171,7 @@ class Door:
             )
 
     def _permissions(self, request: Request) -> Permissions:
-        """Return what this caller may do.
-
-        Raises:
-            HTTPException: 401 for a missing or wrong key, 403 for a write with a read-only key, 429 for too
-                many requests, 503 if the keys cannot be read.
-        """
+        """Return what this caller may do; raises 401, 403 and 429, and 503 if the keys cannot be read."""
         try:
             tokens = self._tokens()
         except HomeError as error:

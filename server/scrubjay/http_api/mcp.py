@@ -77,11 +77,7 @@ class McpOverHttp:
 
 
 def _caller(request: Request) -> Caller:
-    """Return the caller; its scope is from the header, the query, the token or the default, in this order.
-
-    Raises:
-        InputError, Forbidden: see `Permissions.scope_of`.
-    """
+    """Return the caller; its scope is from the header, the query, the token or the default, in this order."""
     permissions: Permissions = request.state.permissions
     name = request.headers.get(SCOPE_HEADER) or request.query_params.get("scope") or None
     if name == USER_SCOPE and permissions.tag is None:

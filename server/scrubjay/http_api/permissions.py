@@ -23,33 +23,21 @@ class Permissions:
     read_only: bool = False
 
     def write_scope(self, tag: str | None) -> str:
-        """Return the scope for a write with this tag.
-
-        Raises:
-            InputError: the tag is not a valid name of a scope.
-            Forbidden: the token does not reach the tag, or may only read.
-        """
+        """Return the scope for a write with this tag; raises Forbidden for a read-only token."""
         if self.read_only:
             raise Forbidden(READ_ONLY)
         return self.scope_of(tag) or DEFAULT_TAG
 
     def check_writes_for_all(self) -> None:
-        """Check that this caller may change what applies to every tag.
-
-        Raises:
-            Forbidden: the token reaches only one tag, or may only read.
-        """
+        """Raise Forbidden unless this caller may change what applies to every tag."""
         self.write_scope(None)
         if self.tag is not None:
             raise Forbidden("This token reaches one tag, so it may not change what applies to all of them.")
 
     def read_scopes(self, tags: str | Iterable[str] | None, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a read covers.
+        """Return the scopes that a read covers; raises as `scope_of` does.
 
         Without tags these are the token's scope or, if it has no scope, all of `scopes` except `user`.
-
-        Raises:
-            InputError, Forbidden: see `write_scope`.
         """
         names = [tags] if isinstance(tags, str) else list(tags or ())
         if names:

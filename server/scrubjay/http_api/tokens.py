@@ -55,19 +55,13 @@ def digest(key: str) -> str:
 
 def match(key: str, tokens: Iterable[Token]) -> Token | None:
     """Return the token of this key; the time that it takes does not show how much of a digest is right."""
-    key_digest, matching = digest(key), None
-    for token in tokens:
-        if hmac.compare_digest(key_digest, token.digest):
-            matching = token
-    return matching
+    key_digest = digest(key)
+    matching = [token for token in tokens if hmac.compare_digest(key_digest, token.digest)]
+    return matching[0] if matching else None
 
 
 def from_key(key: str, name: str) -> Token:
-    """Return a token with full access for a key that the user chose.
-
-    Raises:
-        InputError: the key is too short, or has characters that a header cannot carry.
-    """
+    """Return a token with full access for a key that the user chose; raises InputError for a weak one."""
     if len(key) < SHORTEST or not _KEY.fullmatch(key):
         raise InputError(
             f"The key of {name} has {len(key)} characters; it needs at least {SHORTEST}, without blanks and "
@@ -81,9 +75,7 @@ def add(
 ) -> tuple[Token, str]:
     """Create a token and its key (`sm_` and 43 random characters), which cannot be shown again.
 
-    Raises:
-        InputError: the name is taken, or the name or the tag is malformed.
-        HomeError: the file cannot be written.
+    Raises InputError for a malformed name or tag and for a name that is taken, HomeError if not stored.
     """
     if name is not None and not is_scope(name):
         raise InputError(
@@ -104,12 +96,7 @@ def add(
 
 
 def remove(home: Home, name: str) -> None:
-    """Remove a token: every later request with its key is refused.
-
-    Raises:
-        NotFound: there is no such token.
-        HomeError: the file cannot be written.
-    """
+    """Remove a token: every later request with its key is refused. Raises NotFound or HomeError."""
     with _lock(home):
         tokens = load(home)
         remaining = [token for token in tokens if token.name != name]
@@ -119,10 +106,9 @@ def remove(home: Home, name: str) -> None:
 
 
 def load(home: Home) -> tuple[Token, ...]:
-    """Return the tokens of a home. Removing the file does not open the server: its copy still applies.
+    """Return the tokens of a home; raises HomeError if the file cannot be read.
 
-    Raises:
-        HomeError: the file cannot be read, so that no key can be checked.
+    Removing the file does not open the server: its copy still applies.
     """
     try:
         entries = parse_json(read_kept(home.tokens))["tokens"]

@@ -17,28 +17,19 @@ from scrubjay.errors import InputError, NotFound
 from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, search_scopes
-from scrubjay.home.settings import change, describe, typed, write_capture
+from scrubjay.home.settings import Settings, change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
 from scrubjay.models.fields import Name, OneScope
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import (
-    AddMemory,
-    Forget,
-    Query,
-    Reason,
-    Request,
-    SearchRecords,
-    Tags,
-    parse,
-)
+from scrubjay.models.requests import AddMemory, Forget, Query, Reason, Request, SearchRecords, Tags, parse
 from scrubjay.models.results import Hit, Restored
 from scrubjay.records.exchange import values_of
 from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
-MORE = 30  # hits, if the user also wants hits that a model would not get
+MORE = 30  # hits of a search for more
 PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns; it is drawn again soon
 LONGEST_PART = 200_000  # characters of a document that are sent at once
 MOST_AT_ONCE = 200  # records that one call may change
@@ -60,43 +51,38 @@ class Call(NamedTuple):
     hosts: Hosts
 
 
-class Sessions(Request):
-    """A page of sessions; `day` is a local date."""
+class Listing(Request):
+    """A page of the records of one project, or of all."""
 
     scope: str | None = None
-    host: str | None = None
-    day: str | None = None
     start: Start = 0
     size: Size = 40
 
 
-class OneSession(Request):
+class Sessions(Listing):
+    host: str | None = None
+    day: str | None = None  # a local date
+
+
+class OneSession(Listing):
     """A part of a session, from `start` or around the turn numbered `turn`."""
 
     scope: str
     session_id: str
-    start: Start = 0
-    size: Size = 40
     turn: Start | None = None
 
 
 class OneRecord(Request):
-    """A record of any kind."""
-
     id: str
     start: Start = 0
 
 
 class Records(Request):
-    """Records to change together."""
-
     ids: Ids
     reason: Reason | None = None
 
 
 class SearchInput(Request):
-    """The input of the search: the query, and the filters that are set as chips."""
-
     query: Query
     kinds: tuple[Literal["memory", "turn", "chunk"], ...] = ("memory", "turn", "chunk")
     scope: str | None = None
@@ -104,7 +90,7 @@ class SearchInput(Request):
     since: str | None = None
     until: str | None = None
     tags: Tags | None = None
-    more: bool = False
+    more: bool = False  # also hits that a model would not get
 
 
 class TextsToMark(Request):
@@ -114,43 +100,29 @@ class TextsToMark(Request):
     texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
 
 
-class Facts(Request):
+class Facts(Listing):
     """A page of facts, filtered by the fields that are set; a fact must contain each word of `words`."""
 
-    scope: str | None = None
     which: Which = "current"
     words: Annotated[str, Field(max_length=500)] = ""
     kind: str | None = None
     tag: str | None = None
     source: str | None = None
     sort: Literal["created_at", "updated_at"] = "updated_at"
-    start: Start = 0
-    size: Size = 50
 
 
 class NewFact(AddMemory):
-    """A fact and the scope to store it in."""
-
     scope: OneScope = USER_SCOPE
 
 
 class FactChange(Request):
-    """The content of the next version of a fact."""
-
     id: str
     content: str
 
 
-class Scoped(Request):
-    """One project, or all projects."""
-
-    scope: str | None = None
-
-
-class GivenLog(Request):
+class GivenLog(Listing):
     """The last `size` times that models were given memories: anywhere, in a project, or in a session."""
 
-    scope: str | None = None
     session_id: str | None = None
     size: Size = 8
 
@@ -163,15 +135,11 @@ class TakeBack(Request):
 
 
 class Path(Request):
-    """An indexed file or folder to read again."""
-
     path: str
     scope: OneScope
 
 
 class Setting(Request):
-    """One setting, as a user would type it."""
-
     key: str
     value: str
 
@@ -367,7 +335,7 @@ async def _restore(call: Call, request: Records) -> Any:
     return {"ids": [result.id for result in restored], "gone": gone, "unseen": unseen}
 
 
-async def _documents(call: Call, request: Scoped) -> Any:
+async def _documents(call: Call, request: Listing) -> Any:
     scope = request.scope or EVERY_SCOPE
     return {"results": [row.wire() for row in await call.core.ingest.list_documents(scope, 2_000)]}
 
@@ -392,13 +360,11 @@ async def _reindex(call: Call, _: Request) -> Any:
 
 
 async def _settings(call: Call, _: Request) -> Any:
-    settings, rows = call.engine.settings, []
     choices = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
+    rows = []
     for key, default, description in describe():
-        value = getattr(settings, key)
-        extra = {"choices": choices[key]} if key in choices else {}
-        extra |= {"folders": value} if isinstance(value, tuple) else {}
-        rows.append({"key": key, "value": typed(value), "default": default, "says": description, **extra})
+        row = {"key": key, "default": default, "says": description, **_value(call.engine.settings, key)}
+        rows.append(row | ({"choices": choices[key]} if key in choices else {}))
     return {"settings": rows, "hosts": await asyncio.to_thread(call.hosts)}
 
 
@@ -407,10 +373,12 @@ async def _set(call: Call, request: Setting) -> Any:
     home = call.engine.home
     settings = await asyncio.to_thread(change, home.config, request.key, request.value)
     write_capture(home, settings, call.core.clock())
-    restart = call.engine.reload()
-    value = getattr(settings, request.key)
-    folders = {"folders": value} if isinstance(value, tuple) else {}
-    return {"value": typed(value), "restart": request.key in restart, **folders}
+    return {"restart": request.key in call.engine.reload(), **_value(settings, request.key)}
+
+
+def _value(settings: Settings, key: str) -> dict[str, Any]:
+    value = getattr(settings, key)
+    return {"value": typed(value), **({"folders": value} if isinstance(value, tuple) else {})}
 
 
 # Each call by its name: its arguments, and the function that runs it.
@@ -436,7 +404,7 @@ CALLS: dict[str, tuple[type[Request], Callable[[Call, Any], Awaitable[Any]]]] = 
     "would-purge": (Records, _would_purge),
     "purge": (Records, _purge),
     "restore": (Records, _restore),
-    "documents": (Scoped, _documents),
+    "documents": (Listing, _documents),
     "chunks": (OneRecord, _chunks),
     "index": (Path, _index),
     "reindex": (Request, _reindex),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
 import logging
 import os
@@ -44,7 +43,6 @@ from scrubjay.page.calls import CALLS, SOURCE, Call, Hosts
 log = logging.getLogger("scrubjay.page")
 
 LINK_SECONDS = 120.0  # how long a link is valid
-MOST_LINKS, MOST_BROWSERS = 16, 32  # how many are remembered; the oldest are dropped
 BEAT_SECONDS = 2.0  # between two signs of life to an open page, and between two checks of the settings
 MOST_NEWS = 1_000  # events queued for one page; more are dropped
 COOKIE = "scrubjay"
@@ -65,6 +63,7 @@ _NO_CACHE, _CACHED = {"cache-control": "no-store"}, {"cache-control": "private, 
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _ANY_VALUE = TypeAdapter(object)
+Answering = Callable[[Request], Awaitable[Response]]
 
 
 class Browsers:
@@ -76,26 +75,25 @@ class Browsers:
     def __init__(self, time: Callable[[], float] = time.monotonic) -> None:
         self._time = time
         self._keys: dict[str, float] = {}  # key -> time when it expires
-        self._cookies: list[str] = []
+        self._cookies: set[str] = set()
 
     def invite(self) -> str:
         """Return the key of a new link."""
         key = secrets.token_urlsafe(32)
-        self._keys = dict([*self._keys.items(), (key, self._time() + LINK_SECONDS)][-MOST_LINKS:])
+        self._keys[key] = self._time() + LINK_SECONDS
         return key
 
     def admit(self, key: str) -> str | None:
         """Return a cookie for the browser that sends this key; None if the key was used or has expired."""
-        match = next((valid_key for valid_key in self._keys if _is_same(valid_key, key)), None)
-        if match is None or self._keys.pop(match) < self._time():
+        if self._keys.pop(key, -1.0) < self._time():
             return None
         cookie = secrets.token_urlsafe(32)
-        self._cookies = [*self._cookies, cookie][-MOST_BROWSERS:]
+        self._cookies.add(cookie)
         return cookie
 
     def is_known(self, cookie: str) -> bool:
         """Return True if a browser with this cookie opened a link."""
-        return any(_is_same(valid_cookie, cookie) for valid_cookie in self._cookies)
+        return cookie in self._cookies
 
 
 class Page:
@@ -111,10 +109,10 @@ class Page:
             routes=[
                 Route(self.path, self._file),
                 Route(f"{self.path}enter", self._enter, methods=["POST"]),
-                Route(f"{self.path}news", self._news),
-                Route(f"{self.path}export", self._export),
-                Route(f"{self.path}file", self._add_file, methods=["POST"]),
-                Route(f"{self.path}call/{{name}}", self._call, methods=["POST"]),
+                Route(f"{self.path}news", self._guarded(self._news)),
+                Route(f"{self.path}export", self._guarded(self._export)),
+                Route(f"{self.path}file", self._guarded(self._add_file), methods=["POST"]),
+                Route(f"{self.path}call/{{name}}", self._guarded(self._call), methods=["POST"]),
                 Route(f"{self.path}{{name}}", self._file),
             ]
         )
@@ -173,8 +171,6 @@ class Page:
         return answer
 
     async def _call(self, request: Request) -> Response:
-        if refusal := self._check_access(request):
-            return refusal
         return await self._answer(request.path_params["name"], await _json_object(request))
 
     async def _answer(self, name: str, params: dict[str, object]) -> Response:
@@ -190,15 +186,11 @@ class Page:
         return await self._run(name, run)
 
     async def _add_file(self, request: Request) -> Response:
-        if refusal := self._check_access(request):
-            return refusal
         name, scope = request.query_params.get("name", "file"), request.query_params.get("scope")
         data = await request.body()
         return await self._run("A file", lambda core: _add_file(core, data, name, scope))
 
     async def _export(self, request: Request) -> Response:
-        if refusal := self._check_access(request):
-            return refusal
         core, scope = await self._engine.core(), request.query_params.get("scope")
         path = os.path.join(self._engine.home.scratch, f"export-{uuid4().hex}")
         os.makedirs(self._engine.home.scratch, 0o700, exist_ok=True)
@@ -211,8 +203,6 @@ class Page:
         return FileResponse(path, media_type="application/jsonl", filename=name, background=delete)
 
     async def _news(self, request: Request) -> Response:
-        if refusal := self._check_access(request):
-            return refusal
         core = await self._engine.core()
         return StreamingResponse(self._stream(core), media_type="text/event-stream")
 
@@ -251,13 +241,17 @@ class Page:
             with contextlib.suppress(asyncio.QueueFull):
                 queue.put_nowait(_event("progress", {"done": done, "total": total, "what": what}))
 
-    def _check_access(self, request: Request) -> Response | None:
-        """Return a refusal for a browser without an opened link, and for requests from foreign pages."""
-        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return _refusal(403, "Requests from other pages are refused.")
-        if not self._browsers.is_known(request.cookies.get(COOKIE, "")):
-            return _refusal(401, "This browser has not opened a link. Run `scrubjay open`.")
-        return None
+    def _guarded(self, answer: Answering) -> Answering:
+        """Refuse browsers without an opened link, and requests from foreign pages."""
+
+        async def guarded(request: Request) -> Response:
+            if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+                return _refusal(403, "Requests from other pages are refused.")
+            if not self._browsers.is_known(request.cookies.get(COOKIE, "")):
+                return _refusal(401, "This browser has not opened a link. Run `scrubjay open`.")
+            return await answer(request)
+
+        return guarded
 
     async def _run(self, name: str, work: Callable[[Core], Awaitable[object]]) -> Response:
         try:
@@ -318,11 +312,6 @@ async def _json_object(request: Request) -> dict[str, object]:
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {}
-
-
-def _is_same(secret: str, given: str) -> bool:
-    # `given` may contain half an emoji, which cannot be encoded.
-    return hmac.compare_digest(secret.encode(), given.encode("utf-8", "replace"))
 
 
 def _refusal(status: int, sentence: str) -> Response:

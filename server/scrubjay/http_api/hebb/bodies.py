@@ -17,15 +17,9 @@ RESERVED_SOURCE = "engine:"  # begins the source of records that Scrubjay writes
 
 
 class Body(BaseModel):
-    """A body of Hebb Mind's API. Unknown fields are ignored, as its own server does."""
+    """A body of Hebb Mind's API. Unknown fields are accepted; `warnings` of a write name them."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class WriteBody(Body):
-    """A body of a write; `warnings` in the answer name its unknown fields."""
-
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     def field_values(self, *excluded: str, **options: Any) -> dict[str, Any]:
         """Return the values of all fields but the excluded and unknown ones; `options` go to `model_dump`."""
@@ -70,7 +64,7 @@ Source = Annotated[Text, Field(max_length=60), AfterValidator(_check_source)]
 Part = Annotated[float, Field(ge=0, le=1)]
 
 
-class MemoryCreate(WriteBody):
+class MemoryCreate(Body):
     """One memory to keep.
 
     The same words again are the same memory, unless `metadata` names another session and turn.
@@ -85,7 +79,7 @@ class MemoryCreate(WriteBody):
     expires_at: Instant | None = about("No longer recalled, listed or read from then on.")
 
 
-class MemoryUpdate(WriteBody):
+class MemoryUpdate(Body):
     """What to change of a memory; what is left out stays. `metadata` replaces all of it."""
 
     content: Content | None = None
@@ -124,7 +118,7 @@ class MemoryQuery(Body):
         return self
 
 
-class IngestRequest(WriteBody):
+class IngestRequest(Body):
     """An exported conversation.
 
     Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice.

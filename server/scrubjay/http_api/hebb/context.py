@@ -30,10 +30,9 @@ class HebbContext(RequestContext):
         return self.permissions.write_scope(self.scope)
 
     async def memory(self, record_id: str) -> Memory | Turn:
-        """Return the turn with this id, or the newest version of the fact with this id.
+        """Return the turn or the newest version of the fact with this id.
 
-        Raises:
-            NotFound: no scope that the request reads has the record, or the record is forgotten or expired.
+        Raises NotFound if the request does not read its scope, or if it is forgotten or expired.
         """
         record = await self.find(record_id)
         if isinstance(record, Memory):

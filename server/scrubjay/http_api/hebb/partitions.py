@@ -9,7 +9,7 @@ from pydantic import Field
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.partitions import Partition
 from scrubjay.http_api.answers import HEBB_ANSWERS, Answer, unknown_fields
-from scrubjay.http_api.hebb.bodies import WriteBody
+from scrubjay.http_api.hebb.bodies import Body
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.http_api.routes import Routes
@@ -22,14 +22,14 @@ Title = Annotated[Text, Field(max_length=128)]
 Description = Annotated[str, Field(max_length=1_000)]
 
 
-class PartitionCreate(WriteBody):
+class PartitionCreate(Body):
     id: PartitionId
     name: Title
     description: Description = ""
     enabled: Flag = True
 
 
-class PartitionUpdate(WriteBody):
+class PartitionUpdate(Body):
     name: Title | None = None
     description: Description | None = None
     enabled: Flag | None = None
@@ -91,11 +91,7 @@ async def partitions(request: HebbContext) -> dict[str, Answer]:
 
 
 async def require_partition(request: HebbContext, partition_id: str) -> None:
-    """Check that a partition exists.
-
-    Raises:
-        NotFound: the partition was never created, and it contains no memories.
-    """
+    """Raise NotFound unless the partition was created or contains memories."""
     scopes = await _scopes(request)
     if partition_id in request.core.partitions.of(scopes):
         return

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import UploadFile
 from pydantic import (
@@ -31,28 +31,18 @@ _NAMES_5 = {"background": "supportingContext", "custom_id": "id"}
 
 
 class Body4(BaseModel):
-    """A body of version 4. Unknown fields are ignored, because version 4 clients send some."""
+    """A body of version 4. Unknown fields are accepted, and `warnings` in the answer name them."""
 
     model_config = ConfigDict(
-        alias_generator=lambda name: _NAMES_4.get(name) or to_camel(name), populate_by_name=True, frozen=True
+        alias_generator=lambda name: _NAMES_4.get(name) or to_camel(name),
+        populate_by_name=True,
+        frozen=True,
+        extra="allow",
     )
-
-
-class Read4(Body4):
-    """A read of version 4. `warnings` in the answer name unknown fields: a misspelt filter has no effect."""
-
-    model_config = ConfigDict(extra="allow")
-    outcome: ClassVar[str] = "has no effect"  # of an unknown field
 
     def warnings(self, *parts: BaseModel, more: Sequence[str] = ()) -> Answer:
         """Return `{"warnings": [...]}` on unknown fields of this body and its parts, then `more`, or {}."""
-        return unknown_fields(self, *parts, outcome=self.outcome, more=more)
-
-
-class Write4(Read4):
-    """A write of version 4. `warnings` in the answer name unknown fields, which are not stored."""
-
-    outcome = "was not stored"
+        return unknown_fields(self, *parts, more=more)
 
 
 class Body5(BaseModel):
@@ -64,11 +54,7 @@ class Body5(BaseModel):
 
 
 def from_json(value: Any) -> Any:
-    """Parse a text that looks like a JSON object or list, and return anything else unchanged.
-
-    Raises:
-        ValueError: the text only looks like JSON.
-    """
+    """Parse a text that looks like a JSON object or list, and return anything else unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -78,7 +64,10 @@ def from_json(value: Any) -> Any:
 
 
 class Form(BaseModel):
-    """A form; its objects may be sent as JSON text."""
+    """A form with a file; its objects may be sent as JSON text."""
+
+    file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
+    mime_type: str | None = about("Without effect, as fileType.")
 
     @field_validator("metadata", "group", mode="before", check_fields=False)
     @classmethod
@@ -127,6 +116,17 @@ OwnId = Annotated[
     ),
 ]
 GivenId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+TaskType = Annotated[
+    Literal["memory", "superrag"] | None,
+    Field(
+        description="memory (default): each paragraph of its prose becomes a memory too, at most 200; "
+        "superrag: only its chunks are found."
+    ),
+]
+Dreaming = Annotated[
+    Literal["instant", "dynamic"] | None,
+    Field(description="Without effect: a document's memories exist as soon as it does."),
+]
 
 
 class Described(BaseModel):
@@ -141,35 +141,13 @@ class Described(BaseModel):
         "any one."
     )
     background: Background | None = about("Background to the whole scope; stored with the scope.")
+    task_type: TaskType = None
+    dreaming: Dreaming = None
 
     def values(self) -> dict[str, Any]:
         """Return the fields that were sent, as fields of a `DocumentText`."""
         names = ("custom_id", "metadata", "date", "filepath", "group", "task_type")
         return {name: value for name in names if (value := getattr(self, name, None)) is not None}
-
-
-class Handled(BaseModel):
-    """How to process a document."""
-
-    task_type: Literal["memory", "superrag"] | None = about(
-        "memory (default): each paragraph of its prose becomes a memory too, at most 200; "
-        "superrag: only its chunks are found."
-    )
-    dreaming: Literal["instant", "dynamic"] | None = about(
-        "Without effect: a document's memories exist as soon as it does."
-    )
-
-
-class FileHints(BaseModel):
-    """What a client says about the kind of a file."""
-
-    file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
-    mime_type: str | None = about("Without effect, as fileType.")
-
-
-def all_tags(tag: str | None, tags: Sequence[str] | None) -> list[str]:
-    """Return the tags of both spellings of a request, each once."""
-    return list(dict.fromkeys([*([] if tag is None else [tag]), *(tags or ())]))
 
 
 def url_of(content: str) -> str | None:
@@ -181,6 +159,12 @@ def url_of(content: str) -> str | None:
 def type_of(kind: str) -> str:
     """Return the type of a document in the clients' words."""
     return _TYPES.get(kind, "text")
+
+
+def window(page: int, limit: int, sort: str, order: str) -> dict[str, Any]:
+    """Return a page as arguments for methods of `scrubjay.engine.verbs.lists`."""
+    column = "updated_at" if sort == "updatedAt" else "created_at"
+    return {"start": (page - 1) * limit, "size": limit, "sort": column, "descending": order == "desc"}
 
 
 def pagination(page: int, limit: int, total: int) -> Answer:

@@ -145,12 +145,8 @@ async def _matches(context: RequestContext, query: MatchQuery, scopes: tuple[str
             for match in matches
             if match.is_chat or any(_at_or_below(document.place, path) for document in match.documents)
         ]
-    if not wants_chunks:
-        return matches
-    return [
-        *matches,
-        *(Match(chunk.document, chunk.hit, chunk.position, (chunk.document,)) for chunk in chunks),
-    ]
+    found = (Match(chunk.document, chunk.hit, chunk.position, (chunk.document,)) for chunk in chunks)
+    return [*matches, *found] if wants_chunks else matches
 
 
 async def _record_matches(
@@ -176,12 +172,8 @@ async def _record_matches(
 async def _chunks(
     context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]
 ) -> Sequence[FoundChunk]:
-    values = {
-        "query": query.query,
-        "path": query.filepath,
-        "limit": query.limit,
-        "chunk_threshold": query.threshold,
-    }
+    values: dict[str, object] = {"query": query.query, "path": query.filepath, "limit": query.limit}
+    values["chunk_threshold"] = query.threshold
     request = parse(SearchDocuments, values).model_copy(update={"filters": query.filters})
     return await context.core.search.chunks(request, scopes)
 

@@ -4,11 +4,11 @@ Version 4 calls a scope a container tag, version 5 a namespace.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from fastapi import Depends, Request, UploadFile
 from pydantic import BaseModel, ValidationError
@@ -29,6 +29,7 @@ from scrubjay.reading import MAX_FILE, content_fields
 from scrubjay.records.documents import title_in
 
 T = TypeVar("T")
+R = TypeVar("R", bound=AnyRecord)
 
 DELETED = "deleted over HTTP"
 PROFILE_TOKENS = 1_500  # of static and dynamic facts together; static facts get at most three fifths
@@ -49,10 +50,7 @@ async def as_text(body: Any, task_type: str | None = None) -> DocumentText:
 
 
 async def changes(body: Any) -> dict[str, Any]:
-    """Return the values of a body as fields of a `DocumentText`; HTML content is converted to its text.
-
-    HTML without any text stays as it is.
-    """
+    """Return the values of a body as fields of a `DocumentText`; HTML content is converted to its text."""
     values: dict[str, Any] = body.values()
     if not body.content:
         return values
@@ -109,11 +107,7 @@ async def change_document(
 
 
 async def check_one_file(request: Request) -> None:
-    """Refuse a form with several files, because only the last one would be read.
-
-    Raises:
-        InputError: the form has several files.
-    """
+    """Raise InputError for a form with several files, because only the last one would be read."""
     files = (await request.form()).getlist("file")
     if len(files) > 1:
         raise InputError(f"file: {len(files)} files are sent, and a document has one. Send each by itself.")
@@ -125,11 +119,7 @@ ONE_FILE = Depends(check_one_file)
 async def read_upload(
     file: UploadFile, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
 ) -> DocumentText:
-    """Read an uploaded file as the text of a document with these values; see `document_in`.
-
-    Raises:
-        InputError: the file cannot be read, and `may_fail` is False.
-    """
+    """Read an uploaded file as the text of a document with these values; raises as `document_in` does."""
     data, name = await file.read(MAX_FILE + 1), file.filename or "file"
     return await asyncio.to_thread(document_in, data, name, scope, values, may_fail=may_fail)
 
@@ -140,10 +130,10 @@ def as_ref(state: DocumentState) -> Answer:
 
 
 async def delete_each(
-    context: RequestContext, names: Iterable[str], find: Callable[[str], Awaitable[AnyRecord]]
-) -> tuple[int, list[Answer]]:
-    """Forget the records that `find` returns for these names; return their number and the errors."""
-    rows: dict[str, AnyRecord] = {}
+    context: RequestContext, names: Iterable[str], find: Callable[[str], Awaitable[R]]
+) -> tuple[list[R], list[Answer]]:
+    """Forget the records that `find` returns for these names; return them, and errors for other names."""
+    rows: dict[str, R] = {}
     errors: list[Answer] = []
     for name in dict.fromkeys(names):
         try:
@@ -152,7 +142,7 @@ async def delete_each(
         except (InputError, NotFound) as error:
             errors.append(dict(id=name, error=str(error)))
     await delete_records(context, rows.values())
-    return len(rows), errors
+    return list(rows.values()), errors
 
 
 async def delete_records(context: RequestContext, rows: Iterable[AnyRecord]) -> None:
@@ -207,34 +197,23 @@ async def _store_background(context: RequestContext, scope: str, body: Described
 
 @dataclass(frozen=True)
 class ScopeView:
-    """One scope; `counts` is None if the scope has no records."""
+    """One scope: how many documents and memories a search can find in it, its first and its last change."""
 
     name: str
-    counts: ScopeCounts | None
     settings: ScopeSettings
+    documents: int
+    memories: int
+    created_at: datetime | None
+    updated_at: datetime | None
 
-    @property
-    def documents(self) -> int:
-        """Return the number of documents that a search can find in it."""
-        return self.counts.documents if self.counts else 0
 
-    @property
-    def memories(self) -> int:
-        """Return the number of memories that a search can find in it."""
-        return self.counts.memories if self.counts else 0
-
-    @property
-    def created_at(self) -> datetime | None:
-        """Return the time of the first write of a record or setting."""
-        return min(self._times("created_at"), default=None)
-
-    @property
-    def updated_at(self) -> datetime | None:
-        """Return the time of the last write of a record or setting."""
-        return max(self._times("updated_at"), default=None)
-
-    def _times(self, name: Literal["created_at", "updated_at"]) -> Iterator[datetime]:
-        return (time for part in (self.settings, self.counts) if part and (time := getattr(part, name)))
+def _view(name: str, settings: ScopeSettings, counts: ScopeCounts | None) -> ScopeView:
+    parts: list[ScopeSettings | ScopeCounts] = [settings] if counts is None else [settings, counts]
+    created = [part.created_at for part in parts if part.created_at]
+    updated = [part.updated_at for part in parts if part.updated_at]
+    documents, memories = (counts.documents, counts.memories) if counts else (0, 0)
+    times = min(created, default=None), max(updated, default=None)
+    return ScopeView(name, settings, documents, memories, *times)
 
 
 async def every_scope(context: RequestContext) -> list[ScopeView]:
@@ -242,7 +221,7 @@ async def every_scope(context: RequestContext) -> list[ScopeView]:
     counts, settings = await context.core.counts.by_scope(), context.core.scope_settings
     names = dict.fromkeys([*counts, *settings.all()])
     visible = filter(context.permissions.reaches, names)
-    return [ScopeView(name, counts.get(name), settings.of(name)) for name in visible]
+    return [_view(name, settings.of(name), counts.get(name)) for name in visible]
 
 
 async def delete_scope(context: RequestContext, name: str) -> Answer:
@@ -253,12 +232,8 @@ async def delete_scope(context: RequestContext, name: str) -> Answer:
 
 
 async def scope_view(context: RequestContext, name: str, missing_message: str | None = None) -> ScopeView:
-    """Return one scope.
-
-    Raises:
-        NotFound: the scope has neither records nor settings; raised only with a `missing_message`.
-    """
+    """Return one scope; with a `missing_message`, raise NotFound if it has neither records nor settings."""
     counts, settings = await context.core.counts.by_scope(name), context.core.scope_settings
     if missing_message and name not in counts and name not in settings.all():
         raise NotFound(missing_message)
-    return ScopeView(name, counts.get(name), settings.of(name))
+    return _view(name, settings.of(name), counts.get(name))

@@ -2,10 +2,4 @@
 
 from scrubjay.http_api.supermemory.v4 import container_tags, conversations, documents, memories, search
 
-ROUTES = (
-    *documents.route,
-    *search.route,
-    *container_tags.route,
-    *memories.route,
-    *conversations.route,
-)
+ROUTES = (*documents.route, *search.route, *container_tags.route, *memories.route, *conversations.route)

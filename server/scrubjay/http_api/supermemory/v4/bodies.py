@@ -7,10 +7,11 @@ from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.http_api.answers import ANSWERS_4, Answer
-from scrubjay.http_api.supermemory.fields import Body4, all_tags, from_json, pagination
+from scrubjay.http_api.supermemory.fields import Body4, from_json, pagination, window
 from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
+from scrubjay.models.requests import about
 from scrubjay.records.memories import is_inference
 
 PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as in supermemory's schema; its guide says 50 and 200
@@ -24,12 +25,6 @@ def _tag_list(value: Any) -> Any:
         (value,) = value
     tags = from_json(value)
     return [tags] if isinstance(tags, str) else tags
-
-
-def _check_number(value: object) -> object:
-    if isinstance(value, str | bool):
-        raise ValueError("must be a number, not a text or a boolean")
-    return value
 
 
 def _parse_digits(value: Any) -> Any:
@@ -58,7 +53,6 @@ Filters = Annotated[
     ),
 ]
 Filepath = Annotated[Text, Field(max_length=4_096)]
-Whole = Annotated[int, BeforeValidator(_check_number)]  # also 10.0, which JSON does not distinguish from 10
 Digits = Annotated[int, BeforeValidator(_parse_digits), WithJsonSchema({"anyOf": _NUMBER_SCHEMAS})]
 PageNumber = Annotated[int, Query(ge=1, le=MOST_PAGES)]
 PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
@@ -68,31 +62,25 @@ class Tagged(Body4):
     """A request about one tag or any of several; without a tag it reads every scope except `user`."""
 
     container_tag: Tag | None = None
-    container_tags: Annotated[list[Tag], Field(max_length=100, description="Any of these scopes.")] | None = (
-        None
-    )
+    container_tags: TagList | None = about("Any of these scopes.")
 
     @property
     def tags(self) -> list[str]:
         """Return the tags that the request names, each once."""
-        return all_tags(self.container_tag, self.container_tags)
+        own = [] if self.container_tag is None else [self.container_tag]
+        return list(dict.fromkeys([*own, *(self.container_tags or ())]))
 
 
 class Paging(Body4):
-    page: Annotated[Whole, Field(ge=1, le=MOST_PAGES)] = 1
-    limit: Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
+    page: Annotated[Digits, Field(ge=1, le=MOST_PAGES)] = 1
+    limit: Annotated[Digits, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
     sort: Literal["createdAt", "updatedAt"] = "createdAt"
     order: Literal["asc", "desc"] = "desc"
 
     @property
     def window(self) -> dict[str, Any]:
         """Return the page as arguments for methods of `scrubjay.engine.verbs.lists`."""
-        return {
-            "start": (self.page - 1) * self.limit,
-            "size": self.limit,
-            "sort": "created_at" if self.sort == "createdAt" else "updated_at",
-            "descending": self.order == "desc",
-        }
+        return window(self.page, self.limit, self.sort, self.order)
 
     def pagination(self, total: int) -> Answer:
         """Describe this page of a list of `total` entries."""

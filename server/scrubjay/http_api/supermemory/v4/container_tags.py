@@ -18,7 +18,7 @@ from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import Background, Body4, Read4
+from scrubjay.http_api.supermemory.fields import Background, Body4
 from scrubjay.http_api.supermemory.matches import MatchQuery, find_matches
 from scrubjay.http_api.supermemory.resources import (
     ScopeView,
@@ -28,7 +28,7 @@ from scrubjay.http_api.supermemory.resources import (
     scope_view,
 )
 from scrubjay.http_api.supermemory.v4.bodies import Filters, Tagged, TagList
-from scrubjay.http_api.supermemory.v4.results import THRESHOLD, Include, Sources, results
+from scrubjay.http_api.supermemory.v4.results import THRESHOLD, Include, results, timed
 from scrubjay.models.fields import Name, Real, Text
 from scrubjay.models.requests import Query, about
 
@@ -52,7 +52,7 @@ class Merge(Body4):
     target_container_tag: str = Field(description="The tag that gets everything.")
 
 
-class AskProfile(Tagged, Read4):
+class AskProfile(Tagged):
     """Whose profile, which parts of it, and what to search for as well."""
 
     q: Query | None = about("Also search for this, in memories and documents.")
@@ -118,10 +118,7 @@ async def delete(context: Context, tag: TagInPath) -> Answer:
 
 @route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")
 async def profile(body: AskProfile, context: Context) -> Answer:
-    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it.
-
-    `dynamic` ends with what the user said last in its conversations, without questions.
-    """
+    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
     scopes = await context.scopes(body.tags)
     facts = await read_profile(context, scopes, body.filters, body.buckets, body.sections)
     sections: Answer = {
@@ -136,7 +133,7 @@ async def profile(body: AskProfile, context: Context) -> Answer:
         started = time.perf_counter()
         query = MatchQuery(body.q, mode="hybrid", threshold=body.threshold, filters=body.filters)
         matches = await find_matches(context, query, scopes)
-        answer["searchResults"] = results(matches, body.q, Include(), Sources(), started)
+        answer["searchResults"] = timed(results(matches, body.q, Include()), started)
     return answer | body.warnings()
 
 

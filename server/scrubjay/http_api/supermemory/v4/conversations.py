@@ -10,7 +10,7 @@ from scrubjay.home.capture import storable
 from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import Body4, Write4
+from scrubjay.http_api.supermemory.fields import Body4
 from scrubjay.http_api.supermemory.v4.bodies import Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.models.requests import about
@@ -64,7 +64,7 @@ class SentMessage(Body4):
         )
 
 
-class Conversation(Tagged, Write4):
+class Conversation(Tagged):
     """A conversation, or its new messages."""
 
     conversation_id: Name = Field(
@@ -76,11 +76,9 @@ class Conversation(Tagged, Write4):
 
 @route("POST /v4/conversations", "Store a conversation", "Conversation")
 async def keep(body: Conversation, context: Context) -> Answer:
-    """Store a conversation that may grow: sent again, whole or only its end, the new messages are added.
+    """Store a conversation as a document: sent again, whole or only its end, the new messages are added.
 
-    Every message is stored in a document, which is searched like any other. The setting `chat_capture`
-    (`off` by default) says which user and assistant messages also become turns, for searches that ask for
-    chats: `all`, `salient` ones, or `summary_only`.
+    The setting `chat_capture` says which messages also become turns, for searches that ask for chats.
     """
     if len(body.tags) > 1:
         advice = "Name it by containerTag, and store the others as metadata."

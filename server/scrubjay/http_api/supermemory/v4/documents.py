@@ -17,15 +17,14 @@ from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
 from scrubjay.http_api.supermemory.v4.bodies import (
-    MOST_PAGES,
     MOST_PER_PAGE,
     PER_PAGE,
-    Digits,
     Filepath,
     Filters,
     PageNumber,
     PageSize,
     Paging,
+    Tagged,
     TagList,
     memory_values,
 )
@@ -48,36 +47,28 @@ WithinTag = Annotated[
 ]
 
 
-class DocumentFields(fields.Form, fields.Described, fields.Handled, fields.Write4):
+class DocumentFields(fields.Described, Tagged):
     """What a client can say about a document in addition to its text."""
 
-    container_tag: str | None = about("The tag (scope) it belongs to; left out, `sm_project_default`.")
     container_tags: TagList | None = about(
-        "The older spelling. A document belongs to the first tag; the others are shown with it as labels."
+        "The older spelling. A document belongs to the first tag, or to `sm_project_default`; the others are "
+        "shown with it as labels."
     )
     custom_id: fields.OwnId = None
     filepath: Filepath | None = about("Its path in your own order; searched by prefix.")
 
-    @property
-    def _tags(self) -> list[str]:
-        return fields.all_tags(self.container_tag, self.container_tags)
-
     def tag(self) -> str | None:
         """Return the tag that the document belongs to."""
-        return next(iter(self._tags), None)
+        return next(iter(self.tags), None)
 
     def values(self) -> dict[str, Any]:
-        """Return the fields that were sent, with the further tags as labels.
-
-        Raises:
-            InputError: a label is not a valid name of a tag.
-        """
-        labels = [Permissions().scope_of(tag, "containerTags") for tag in self._tags[1:]]
+        """Return the fields that were sent, with the further tags as labels, which must be valid tags."""
+        labels = [Permissions().scope_of(tag, "containerTags") for tag in self.tags[1:]]
         return super().values() | ({"tags": labels} if labels else {})
 
     def warnings(self, *parts: BaseModel, more: Sequence[str] = ()) -> Answer:
         """Return the unknown fields, and what several tags mean."""
-        tag, *labels = self._tags or [DEFAULT_TAG]
+        tag, *labels = self.tags or [DEFAULT_TAG]
         note = f"A document is found under its first tag, {tag!r}; only shown with it: {', '.join(labels)}."
         return super().warnings(*parts, more=[*more, note] if labels else more)
 
@@ -90,7 +81,7 @@ class ChangedDocument(DocumentFields):
     content: fields.Content | None = None
 
 
-class Upload(DocumentFields, fields.FileHints):
+class Upload(fields.Form, DocumentFields):
     file: fields.File
 
 
@@ -106,10 +97,9 @@ class Batch(DocumentFields):
     def document(self, item: str | dict[str, Any]) -> AddedDocument:
         """Return one document with these defaults; an item's own tag replaces both spellings of the tag."""
         values = {"content": item} if isinstance(item, str) else item
-        tags = {"containerTag", "containerTags"}
-        defaults = self.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
-        if tags & values.keys():
-            defaults = {name: value for name, value in defaults.items() if name not in tags}
+        has_tag = not values.keys().isdisjoint({"containerTag", "containerTags"})
+        excluded = {"documents", *(("container_tag", "container_tags") if has_tag else ())}
+        defaults = self.model_dump(by_alias=True, exclude=excluded, exclude_none=True)
         return AddedDocument.model_validate({**defaults, **values})
 
 
@@ -123,10 +113,8 @@ class BulkDelete(fields.Body4):
     filepath: Filepath | None = about("The document with this path; a folder if it ends in /.")
 
 
-class Paged(Paging, fields.Read4):
+class Paged(Paging):
     container_tags: TagList | None = about("Documents of any of these tags; left out, of every tag.")
-    page: Annotated[Digits, Field(ge=1, le=MOST_PAGES)] = 1
-    limit: Annotated[Digits, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
 
 
 class Listing(Paged):
@@ -137,11 +125,7 @@ class Listing(Paged):
 
 @route("POST /v3/documents/file", "Upload a file", "Accepted", dependencies=[resources.ONE_FILE])
 async def upload(context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Answer:
-    """Read a file of at most 50 MB and add its text; the file itself is not stored.
-
-    Text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks and mails are read. A file
-    that cannot be read becomes a document with the status failed, whose errorMessage says why.
-    """
+    """Read a file of at most 50 MB and add its text; one that cannot be read becomes a failed document."""
     scope = context.permissions.write_scope(body.tag())
     text = await resources.read_upload(body.file, scope, body.values())
     return await resources.add_document(context, resources.NewDocument(scope, text, body)) | body.warnings()
@@ -208,11 +192,7 @@ async def list_processing(
     return answer
 
 
-@route(
-    "GET /v3/documents/{id:path}/chunks",
-    "The chunks of a document",
-    "Chunks",
-)
+@route("GET /v3/documents/{id:path}/chunks", "The chunks of a document", "Chunks")
 async def chunks(
     context: Context,
     name: Name,
@@ -229,10 +209,7 @@ async def chunks(
 
 @route("POST /v3/documents", "Add a document", "Accepted")
 async def add(context: Context, body: AddedDocument) -> Answer:
-    """Add a text; it is on disk when this answers, and found by words within a moment.
-
-    Repeating the call changes nothing.
-    """
+    """Add a text; it is on disk when this answers. Repeating the call changes nothing."""
     scope, text = context.permissions.write_scope(body.tag()), await resources.as_text(body)
     if body.custom_id and (body.metadata or {}).get(_FILE[0]) == _FILE[1]:
         old = await context.find_named(body.custom_id, scope)
@@ -261,25 +238,23 @@ async def add_batch(context: Context, body: Batch) -> Answer:
     return dict(results=results, success=len(results) - failures, failed=failures)
 
 
-@route(
-    "DELETE /v3/documents/bulk",
-    "Delete documents by id, by tag or by path",
-    "BulkDelete",
-)
+@route("DELETE /v3/documents/bulk", "Delete documents by id, by tag or by path", "BulkDelete")
 async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     """Hide documents and the memories learned from them from every search, as deleting one does."""
     if bool(body.ids) == bool(body.container_tags or body.filepath):
         problem = "ids are given with one of the others." if body.ids else "nothing is given."
         raise InputError(f"Give ids, or containerTags, filepath or both; {problem}")
     if body.ids is not None:
-        count, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
-        return dict(success=not errors, deletedCount=count, **({"errors": errors} if errors else {}))
+        rows, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
+        return dict(success=not errors, deletedCount=len(rows), **({"errors": errors} if errors else {}))
     for tag in (*(body.container_tags or ()), None):  # None: the caller must be allowed to write at all
         context.permissions.write_scope(tag)
-    rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
-    await resources.delete_records(context, rows)
+    documents = await context.core.lists.documents_at(
+        await context.scopes(body.container_tags), body.filepath
+    )
+    await resources.delete_records(context, documents)
     tags = {} if body.container_tags is None else {"containerTags": body.container_tags}
-    return dict(success=True, deletedCount=len(rows), **tags)
+    return dict(success=True, deletedCount=len(documents), **tags)
 
 
 @route("GET /v3/documents/{id:path}", "Get a document", "WholeDocument")
@@ -297,10 +272,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
 
 @route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted")
 async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
-    """New content replaces the text and its memories; a change of other fields computes no new vectors.
-
-    A container tag says where the document is; it does not move it.
-    """
+    """New content replaces the text and its memories. A tag says where the document is; it moves nothing."""
     row = await _document(context, name, body.tag())
     context.permissions.write_scope(row.scope)
     answer = await resources.change_document(context, row, body, await resources.changes(body))
@@ -309,21 +281,13 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
 
 @route("DELETE /v3/documents/{id:path}", "Delete a document", status=204)
 async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
-    """Hide it and the memories learned from it from every search. Takes the id of a memory or a turn too.
-
-    `scrubjay restore` brings it back, `scrubjay forget --purge` erases its bytes.
-    """
+    """Hide it and its memories from every search, or the memory or turn with this id."""
     await resources.delete_records(context, [await _record(context, name, within)])
     return Response(status_code=204)
 
 
 async def _record(context: RequestContext, name: str, tag: str | None = None) -> AnyRecord:
-    """Return the record with this id or custom id, unless it is forgotten.
-
-    Raises:
-        NotFound: there is no such record with this tag that the caller reaches.
-        InputError: documents of several tags have this custom id.
-    """
+    """Return the record with this id or custom id; raises NotFound if it is forgotten or out of reach."""
     record = await context.find_named(name, context.permissions.scope_of(tag))
     if record is None:
         raise NotFound(f"Nothing here has the id or customId {name[:80]!r}.")
@@ -331,11 +295,7 @@ async def _record(context: RequestContext, name: str, tag: str | None = None) ->
 
 
 async def _document(context: RequestContext, name: str, tag: str | None = None) -> Document:
-    """Return the document with this name; the id of a memory finds the document it was learned from.
-
-    Raises:
-        NotFound, InputError: see `_record`.
-    """
+    """Return the document with this name; the id of a memory finds the document it was learned from."""
     record = await _record(context, name, tag)
     if isinstance(record, Memory):
         sources = await context.core.lists.get(Document, record.document_ids)

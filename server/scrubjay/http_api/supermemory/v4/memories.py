@@ -14,17 +14,9 @@ from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, format_time
 from scrubjay.http_api.supermemory import resources
-from scrubjay.http_api.supermemory.fields import Body4, Read4, Write4
-from scrubjay.http_api.supermemory.v4.bodies import (
-    Filters,
-    Paging,
-    Tag,
-    Tagged,
-    Whole,
-    memory_values,
-    parent_of,
-)
-from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
+from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.v4.bodies import Filters, Paging, Tag, Tagged, memory_values, parent_of
+from scrubjay.models.fields import MAX_MEMORY, Count, Flag, Instant, Metadata, Name, Real, Text
 from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
 from scrubjay.models.requests import FactText, Reason, about, parse
 from scrubjay.models.requests import Query as QueryText
@@ -51,7 +43,7 @@ class TemporalContext(Body4):
         return dates | ({"eventDate": list(map(format_time, self.event_date))} if self.event_date else {})
 
 
-class NewMemory(Write4):
+class NewMemory(Body4):
     content: Content = Field(description="One fact, understandable on its own.")
     is_static: Flag = about("A lasting trait rather than a passing state.", False)
     metadata: Metadata = Field(default_factory=dict)
@@ -60,7 +52,7 @@ class NewMemory(Write4):
     temporal_context: TemporalContext | None = None
 
 
-class CreateMemories(Write4):
+class CreateMemories(Body4):
     memories: Annotated[list[NewMemory], Field(min_length=1, max_length=100)]
     container_tag: Tag | None = None
 
@@ -71,7 +63,7 @@ class _OneMemory(Body4):
     container_tag: Tag | None = None
 
 
-class UpdateMemory(_OneMemory, Write4):
+class UpdateMemory(_OneMemory):
     new_content: Content
     metadata: Metadata | None = about("Left out: as in the old version.")
     forget_after: Instant | None = about(
@@ -99,11 +91,11 @@ class ForgetMany(Body4):
     ids: Annotated[list[Name] | None, Field(min_length=1, max_length=500)] = None
     dry_run: Flag = about("True: only list them.", False)
     threshold: Real = about("Least similarity to the query of a memory to forget.", 0.5, ge=0, le=1)
-    max_forget: Whole = about("Forget at most so many, the most similar first.", 100, ge=1, le=500)
+    max_forget: Count = about("Forget at most so many, the most similar first.", 100, ge=1, le=500)
     reason: Reason | None = None
 
 
-class ListMemories(Tagged, Paging, Read4):
+class ListMemories(Tagged, Paging):
     filters: Filters | None = None
 
 
@@ -161,11 +153,7 @@ async def forget(body: ForgetMemory, context: Context) -> Answer:
 
 @route("POST /v4/memories/forget-matching", "Forget the memories that a query is about", "Matches")
 async def forget_matching(body: ForgetMany, context: Context) -> Answer:
-    """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true only lists them.
-
-    A query matches memories of this one tag that are at least `threshold` similar to it, but neither turns
-    nor documents.
-    """
+    """Forget by ids, or the memories of a tag that are similar to a query; `dryRun` true only lists them."""
     scope, unknown = context.permissions.write_scope(body.container_tag), 0
     if (body.query is None) == (body.ids is None):
         mistake = "; neither is given" if body.query is None else ", not both"
@@ -191,12 +179,7 @@ async def forget_matching(body: ForgetMany, context: Context) -> Answer:
 
 
 async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
-    """Return the record that a request names by id or exact words; for a memory, its newest version.
-
-    Raises:
-        InputError: neither is given.
-        NotFound: the tag has no such record.
-    """
+    """Return the record that a request names by id or exact words; for a memory, its newest version."""
     scope = context.permissions.write_scope(body.container_tag)
     if body.id is not None:
         record = await context.find(body.id, body.container_tag)
@@ -210,12 +193,7 @@ async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
 
 
 async def _fact(context: RequestContext, body: UpdateMemory) -> Memory:
-    """Return the current memory that a request names, directly or by a document with one memory.
-
-    Raises:
-        InputError: the request names a turn, or a document with no or several memories.
-        NotFound: the tag has no such memory, or it was forgotten.
-    """
+    """Return the current memory that a request names, directly or by a document with one memory."""
     record = await _record(context, body)
     if isinstance(record, Document):
         facts = await context.core.lists.facts_of_documents([record.id])
@@ -241,10 +219,7 @@ def _fact_text(memory: NewMemory) -> FactText:
 
 
 async def _add(context: RequestContext, scope: str, texts: Sequence[FactText]) -> list[Memory]:
-    """Write facts, and wait up to SOON_SECONDS for their vectors.
-
-    A search finds facts without vectors only by their words, and then few reach the default threshold.
-    """
+    """Write facts, and wait up to SOON_SECONDS for their vectors, without which few reach the threshold."""
     ids = []
     for text in texts:
         added: MemoryAdded = await context.write("memory", text, scope=scope)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.answers import ANSWERS_4, Answer
-from scrubjay.http_api.supermemory.fields import Body4, Read4, type_of
+from scrubjay.http_api.supermemory.fields import Body4, type_of
 from scrubjay.http_api.supermemory.matches import Match
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
@@ -21,14 +21,6 @@ from scrubjay.search.retrieval.asked import coverage
 from scrubjay.text.chunking import split
 
 THRESHOLD = 0.6  # default for the least similarity of a memory
-
-
-class Sources(NamedTuple):
-    """Where results come from; if the request mentions chats, `with_src` adds `src` to each result."""
-
-    docs: bool = True
-    chats: bool = False
-    with_src: bool = False
 
 
 class AsksForChats(Body4):
@@ -44,14 +36,17 @@ class AsksForChats(Body4):
     ] = None
 
     @property
-    def sources(self) -> Sources:
-        """Return where the results come from."""
-        if self.type is not None:
-            return Sources("doc" in self.type, "chat" in self.type, with_src=True)
-        return Sources(chats=bool(self.include_chats), with_src=bool(self.include_chats))
+    def sources(self) -> frozenset[str]:
+        """Return where the results come from: doc, chat or both."""
+        return frozenset(self.type or (("doc", "chat") if self.include_chats else ("doc",)))
+
+    @property
+    def with_src(self) -> bool:
+        """Return True if each result has `src`, because the request mentions chats."""
+        return self.type is not None or bool(self.include_chats)
 
 
-class Include(Read4):
+class Include(Body4):
     """What else each result contains; nothing unless it is asked for."""
 
     documents: Flag = about("The documents that a memory or a chunk comes from.", False)
@@ -66,14 +61,9 @@ class Include(Read4):
 
 
 def results(
-    matches: Sequence[Match],
-    query: str,
-    include: Include,
-    sources: Sources,
-    started: float,
-    limit: int | None = None,
-) -> Answer:
-    """Return the answer `Results` with at most `limit` entries; `started` is a time of `perf_counter`."""
+    matches: Sequence[Match], query: str, include: Include, *, with_src: bool = False
+) -> list[Answer]:
+    """Return the results of a search for memories; a turn becomes one result for each of its messages."""
     entries: list[Answer] = []
     for match in matches:
         if match.is_chat:
@@ -83,14 +73,14 @@ def results(
                 for message in messages(match, query)
             ]
         else:
-            entries.append(_result(match, include, sources))
-    entries = entries[:limit]
-    return {"results": entries, "timing": milliseconds_since(started), "total": len(entries)}
+            entries.append({**_result(match, include), **({"src": "doc"} if with_src else {})})
+    return entries
 
 
-def milliseconds_since(started: float) -> float:
-    """Return the milliseconds since this time of `perf_counter`."""
-    return round((time.perf_counter() - started) * 1000, 1)
+def timed(entries: list[Answer], started: float) -> Answer:
+    """Return the answer with these results of a search; `started` is a time of `perf_counter`."""
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    return {"results": entries, "timing": milliseconds, "total": len(entries)}
 
 
 class ChatMessage(NamedTuple):
@@ -136,11 +126,9 @@ def _shared_values(match: Match) -> Answer:
     }
 
 
-def _result(match: Match, include: Include, sources: Sources) -> Answer:
+def _result(match: Match, include: Include) -> Answer:
     fact = match.record if isinstance(match.record, Memory) else None
     values: Answer = {"id": match.hit.id, **_shared_values(match)}
-    if sources.with_src:
-        values["src"] = "doc"
     if filepath := next((document.place for document in match.documents if document.place), None):
         values["filepath"] = filepath
     if include.related_memories:

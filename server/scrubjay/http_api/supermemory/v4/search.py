@@ -11,9 +11,9 @@ from scrubjay.errors import InputError
 from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import Read4, all_tags, type_of
+from scrubjay.http_api.supermemory.fields import type_of
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, best_of, find_matches, sessions_of
-from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
+from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged
 from scrubjay.http_api.supermemory.v4.results import (
     THRESHOLD,
     AsksForChats,
@@ -21,8 +21,8 @@ from scrubjay.http_api.supermemory.v4.results import (
     Include,
     citation,
     messages,
-    milliseconds_since,
     results,
+    timed,
 )
 from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.filters import Filter
@@ -36,7 +36,7 @@ _Share = Annotated[Real, Field(ge=0, le=1)]
 route = Routes(ANSWERS_4)
 
 
-class Search(AsksForChats, Read4):
+class Search(Tagged, AsksForChats):
     q: Text = Field(description="What to find.", max_length=10_000)
     limit: Count = about("Documents returned.", 10, ge=1, le=100)
     chunk_threshold: _Share | None = about(
@@ -44,8 +44,6 @@ class Search(AsksForChats, Read4):
         "out, no document is, and isRelevant means 0.5 or more."
     )
     document_threshold: _Share = about("Least score of a document.", 0.0)
-    container_tag: str | None = about("The tag to look in; left out, every one.")
-    container_tags: TagList | None = about("Any of these tags.")
     doc_id: Annotated[Text, Field(max_length=255)] | None = about(
         "Only this document, by id or customId; an unknown one is 404."
     )
@@ -87,12 +85,12 @@ class Search(AsksForChats, Read4):
         ).model_copy(update={"filters": self.filters})
 
 
-class MemorySearch(Tagged, AsksForChats, Read4):
+class MemorySearch(Tagged, AsksForChats):
     q: Query = Field(description="What to find, in plain words.", min_length=1)
     search_mode: Mode = about(
         "memories, documents (chunks), or hybrid: both, merged by similarity, each thing once.", "memories"
     )
-    limit: Annotated[Whole, Field(ge=1, le=100)] = 10
+    limit: Count = about("Results returned.", 10, ge=1, le=100)
     threshold: Real = about("Least similarity of a result; 0 lets everything through.", THRESHOLD, ge=0, le=1)
     filters: Filters | None = None
     filepath: Filepath | None = about(
@@ -114,11 +112,11 @@ class MemorySearch(Tagged, AsksForChats, Read4):
 async def search_documents(context: Context, body: Search) -> Answer:
     """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
-    scopes = await context.scopes(all_tags(body.container_tag, body.container_tags))
+    scopes = await context.scopes(body.tags)
     entries: list[Answer] = []
-    if body.sources.docs and scopes:
+    if "doc" in body.sources and scopes:
         entries = await _documents(context, body, scopes)
-    if body.sources.chats:
+    if "chat" in body.sources:
         query = MatchQuery(
             body.q, limit=body.limit, threshold=body.threshold, filters=body.filters, docs=False, chats=True
         )
@@ -128,22 +126,21 @@ async def search_documents(context: Context, body: Search) -> Answer:
             _message(match, message, body) for match in matches for message in messages(match, body.q)
         ]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
-    answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds_since(started))
-    return answer | body.warnings(more=[] if entries else await _unused_keys(context, body.filters, scopes))
+    return timed(entries, started) | body.warnings(
+        more=[] if entries else await _unused_keys(context, body.filters, scopes)
+    )
 
 
 @route("POST /v4/search", "Search memories", "Results")
 async def search_memories(body: MemorySearch, context: Context) -> Any:
-    """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
+    """Memories (key `memory`) or chunks of documents (key `chunk`), most similar first.
 
-    A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are
-    found only with `includeChats` or `type`, one result for each message; every result then has `src`, and a
-    message cites its session, turn, role and time.
+    With `includeChats` or `type` also messages of conversations; every result then has `src`.
     """
     if body.rerank and body.aggregate:
         raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
     started = time.perf_counter()
-    sources, include = body.sources, body.include
+    include = body.include
     query = MatchQuery(
         body.q,
         mode=body.search_mode,
@@ -151,8 +148,8 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
         threshold=body.threshold,
         filters=body.filters,
         filepath=body.filepath,
-        docs=sources.docs,
-        chats=sources.chats,
+        docs="doc" in body.sources,
+        chats="chat" in body.sources,
         rewrite=body.rewrite_query,
         related=include.related_memories,
         forgotten=include.forgotten_memories,
@@ -160,9 +157,9 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
     )
     scopes = await context.scopes(body.tags)
     matches = await find_matches(context, query, scopes)
-    answer = results(matches, body.q, include, sources, started, body.limit)
+    entries = results(matches, body.q, include, with_src=body.with_src)[: body.limit]
     unused = [] if matches else await _unused_keys(context, body.filters, scopes)
-    return answer | body.warnings(include, more=unused)
+    return timed(entries, started) | body.warnings(include, more=unused)
 
 
 async def _unused_keys(context: RequestContext, filters: Filter | None, scopes: Sequence[str]) -> list[str]:
@@ -195,7 +192,7 @@ def _document(hit: DocumentHit, body: Search) -> Any:
         **({"filepath": hit.path} if hit.path else {}),
         **({"content": hit.content or ""} if body.include_full_docs else {}),
         **({"summary": hit.summary} if body.include_summary else {}),
-        **({"src": "doc"} if body.sources.with_src else {}),
+        **({"src": "doc"} if body.with_src else {}),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, WithJsonSchema
 
-from scrubjay.errors import InputError, NotFound
+from scrubjay.errors import NotFound
 from scrubjay.home.scopes import is_scope
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import RESERVED
@@ -44,18 +44,9 @@ MemoryId = Annotated[str, _id_in_path("An id from an answer.")]
 DocumentId = Annotated[str, _id_in_path("The id from an answer, or your own.")]
 
 
-def parse_include(values: list[str], allowed: tuple[str, ...]) -> frozenset[str]:
-    """Return the names in `include` parameters; a parameter has one name or several, separated by commas.
-
-    Raises:
-        InputError: a name is unknown.
-    """
-    names = frozenset(name.strip() for value in values for name in value.split(",") if name.strip())
-    if unknown := sorted(names - set(allowed)):
-        raise InputError(
-            f"include = {unknown[0][:80]!r} is not known here; choose from {', '.join(allowed)}."
-        )
-    return names
+def split_names(values: list[str]) -> list[str]:
+    """Return the names in `include` parameters; a parameter has one name or several, separated by commas."""
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
 
 
 @dataclass(frozen=True)
@@ -65,22 +56,14 @@ class NamespaceContext(RequestContext):
     name: str
 
     async def memory(self, record_id: str) -> Memory:
-        """Return the memory of this namespace with this id, forgotten or not.
-
-        Raises:
-            NotFound: the namespace has no such memory.
-        """
+        """Return the memory of this namespace with this id, forgotten or not; raises NotFound."""
         record = await self.find(record_id, self.name)
         if not isinstance(record, Memory):
             raise NotFound(f"No memory of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
 
     async def document(self, record_id: str) -> Document:
-        """Return the document of this namespace with this id or custom id.
-
-        Raises:
-            NotFound: the namespace has no such document, or it was deleted.
-        """
+        """Return the document with this id or custom id; raises NotFound if it was deleted too."""
         record = await self.find_named(record_id, self.name)
         if not isinstance(record, Document):
             raise NotFound(f"No document of the namespace {self.name!r} has the id {record_id[:80]!r}.")

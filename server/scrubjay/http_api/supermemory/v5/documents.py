@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Form, Path, Query
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
@@ -19,7 +19,7 @@ from scrubjay.http_api.supermemory.v5.bodies import (
     PageSize,
     Reading,
     Writing,
-    parse_include,
+    split_names,
 )
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory.v5.memories import as_memory
@@ -41,28 +41,25 @@ class Input(fields.Described, fields.Body5):
     custom_id: fields.OwnId = None
 
 
-class Added(Input, fields.Handled):
-    pass
-
-
-class Batch(fields.Handled, fields.Body5):
+class Batch(fields.Body5):
     documents: list[dict[str, Any]] = Field(
-        description="Objects as for adding one, without taskType and dreaming. A wrong one does not stop "
-        "the others.",
+        description="Objects as for adding one. A wrong one does not stop the others.",
         min_length=1,
         max_length=fields.MOST_AT_ONCE,
     )
+    task_type: fields.TaskType = None
+    dreaming: fields.Dreaming = None
 
 
-class Change(fields.Described, fields.Handled, fields.Body5):
+class Change(fields.Described, fields.Body5):
     content: fields.Content | None = None
 
 
-class Upload(fields.Form, fields.Described, fields.Handled, fields.FileHints, fields.Body5):
+class Upload(fields.Form, fields.Described, fields.Body5):
     file: fields.File
 
 
-class Reupload(fields.Form, fields.Described, fields.Handled, fields.FileHints, fields.Body5):
+class Reupload(fields.Form, fields.Described, fields.Body5):
     file: fields.File | None = None
 
 
@@ -91,11 +88,7 @@ class Counting(fields.Body5):
 
 @route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
 async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
-    """Read a file of at most 50 MB and add its text; the file itself is not stored.
-
-    It may be text, Markdown, source code, HTML, PDF, Word, PowerPoint, a sheet, a notebook or a mail. A file
-    that cannot be read becomes a document with the status failed.
-    """
+    """Read a file of at most 50 MB and add its text; one that cannot be read becomes a failed document."""
     text = await resources.read_upload(body.file, ns.name, body.values())
     return await resources.add_document(ns, resources.NewDocument(ns.name, text, body))
 
@@ -108,11 +101,7 @@ async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _A
     return await resources.change_document(ns, document, body, {**body.values(), **_file_values(text)})
 
 
-@route(
-    "PATCH /ns/{namespace}/document/file/{id:path}",
-    "Change a document that was a file",
-    "Ref",
-)
+@route("PATCH /ns/{namespace}/document/file/{id:path}", "Change a document that was a file", "Ref")
 async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reupload, _AS_FORM]) -> Answer:
     """A new file replaces the text; fields left out do not change."""
     document, values = await ns.document(record_id), body.values()
@@ -124,11 +113,8 @@ async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reuplo
 
 
 @route("POST /ns/{namespace}/document", "Add a document", "Ref")
-async def add(ns: Writing, body: Added) -> Answer:
-    """Add a text; it is on disk when this answers, and found by words within a moment.
-
-    Repeating the call changes nothing.
-    """
+async def add(ns: Writing, body: Input) -> Answer:
+    """Add a text; it is on disk when this answers. Repeating the call changes nothing."""
     return await resources.add_document(
         ns, resources.NewDocument(ns.name, await resources.as_text(body), body)
     )
@@ -154,17 +140,18 @@ async def read(
     ns: Reading,
     record_id: DocumentId,
     include: Annotated[
-        list[str], Query(description="chunks: its passages; memories: those learned from it.")
+        list[Literal["chunks", "memories"]],
+        BeforeValidator(split_names),
+        Query(description="chunks: its passages; memories: those learned from it."),
     ] = [],  # noqa: B006  FastAPI copies it
 ) -> Any:
     """A document with its text and status; readable as soon as its add was answered."""
-    names = parse_include(include, ("chunks", "memories"))
     row = await ns.document(record_id)
     status = (await ns.core.documents.statuses([row]))[row.id]
     more: Answer = {}
-    if "chunks" in names:
+    if "chunks" in include:
         more["chunks"] = [_chunk("Chunk", row, chunk) for chunk in await ns.core.lists.chunks_of(row.id)]
-    if "memories" in names:
+    if "memories" in include:
         facts = await ns.core.lists.facts_of_documents([row.id])
         more["memories"] = [as_memory(fact, ns.now) for fact in facts]
     times = ANSWERS_5.fill("DocumentTimes", row, status=status)
@@ -181,13 +168,9 @@ async def change(ns: Writing, record_id: DocumentId, body: Change) -> Answer:
 
 @route("DELETE /ns/{namespace}/document", "Delete documents", "DeleteResult")
 async def delete(ns: Writing, body: Deletion) -> Answer:
-    """Hide documents and the memories learned from them from every search and list; unknown ids are reported.
-
-    `scrubjay restore` brings one back, `scrubjay forget --purge` erases its bytes; deleting the namespace
-    erases the bytes of all.
-    """
-    count, errors = await resources.delete_each(ns, body.ids, ns.document)
-    return dict(count=count, errors=errors)
+    """Hide documents and their memories from every search and list; unknown ids are reported."""
+    rows, errors = await resources.delete_each(ns, body.ids, ns.document)
+    return dict(count=len(rows), errors=errors)
 
 
 @route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
@@ -217,12 +200,10 @@ async def list_page(
     if sort == "position" and kind != "chunks":
         raise InputError(f"sort = 'position' is not possible for {kind}; give createdAt or updatedAt.")
     request = listing or Listing()
-    window: dict[str, Any] = {"start": (page - 1) * limit, "size": limit}
-    window |= {"descending": order == "desc", "filters": request.filter}
+    window = fields.window(page, limit, sort, order) | {"filters": request.filter}
     if kind == "chunks":
+        del window["sort"]
         window["by_position"] = sort == "position"
-    else:
-        window["sort"] = "updated_at" if sort == "updatedAt" else "created_at"
     rows, total = await _READERS[kind](ns, request.include, window)
     lists: dict[str, Any] = {"documents": [], "chunks": [], "memories": [], kind: rows}
     return {**lists, "pagination": fields.pagination(page, limit, total)}

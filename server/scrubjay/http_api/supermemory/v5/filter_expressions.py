@@ -59,14 +59,9 @@ class Order(_Predicate):
 
 
 class Containment(_Predicate):
-    operator: Literal["contains", "notContains"]
+    operator: Literal["contains", "notContains", "arrayContains", "arrayNotContains"]
     value: Annotated[Value, Field(min_length=1)]
     case_sensitive: CaseSensitive = True
-
-
-class ArrayContainment(_Predicate):
-    operator: Literal["arrayContains", "arrayNotContains"]
-    value: Value
 
 
 class Operands(_Part):
@@ -74,9 +69,7 @@ class Operands(_Part):
     operands: list[Expression] = Field(min_length=1, max_length=WIDEST)
 
 
-Expression = Annotated[
-    Equality | Order | Containment | ArrayContainment | Operands, Field(discriminator="operator")
-]
+Expression = Annotated[Equality | Order | Containment | Operands, Field(discriminator="operator")]
 EVERYTHING = Operands.model_construct(operator="and", operands=[])
 
 
@@ -87,7 +80,7 @@ def _as_filter(expression: Expression) -> Filter:
     if isinstance(expression, Order):
         return Comparison(expression.field, _COMPARE[expression.operator], expression.value)
     kind, negate = _MATCH[expression.operator]
-    ignore_case = not getattr(expression, "case_sensitive", True)
+    ignore_case = not expression.case_sensitive
     return Condition(expression.field, text_of(expression.value), kind, negate, ignore_case)
 
 

@@ -3,22 +3,16 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Query as InQuery
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body5, GivenId, type_of
-from scrubjay.http_api.supermemory.v5.bodies import (
-    MemoryId,
-    NamespaceContext,
-    Reading,
-    Writing,
-    parse_include,
-)
+from scrubjay.http_api.supermemory.v5.bodies import MemoryId, NamespaceContext, Reading, Writing, split_names
 from scrubjay.models.fields import Flag
 from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Memory
@@ -57,7 +51,8 @@ async def read_memory(
     ns: Reading,
     record_id: MemoryId,
     include: Annotated[
-        list[str],
+        list[Literal["related", "documents"]],
+        BeforeValidator(split_names),
         InQuery(description="related: its other versions and links; documents: the document it is from."),
     ] = [],  # noqa: B006  FastAPI copies it
     related_limit: Annotated[
@@ -65,34 +60,21 @@ async def read_memory(
     ] = NEAREST,
 ) -> Answer:
     """One fact of the namespace, forgotten or not."""
-    names = parse_include(include, ("related", "documents"))
     fact = await ns.memory(record_id)
-    if not names:
+    if not include:
         return as_memory(fact, ns.now)
     included = await read_included(
-        ns, [fact], related="related" in names, documents="documents" in names, limit=related_limit
+        ns, [fact], related="related" in include, documents="documents" in include, limit=related_limit
     )
     return {**as_memory(fact, ns.now), "included": included.of(fact.id)}
 
 
 @route("DELETE /ns/{namespace}/memories", "Forget memories", "ForgetResult")
 async def forget_memories(ns: Writing, request: Exact) -> Answer:
-    """Forget these facts: they leave every search and profile, and stay as history.
-
-    Unknown ids are reported; forgetting twice is no error.
-    """
-    ids = list(dict.fromkeys(request.ids))
-    rows = await ns.core.lists.get(Memory, ids)
-    facts = [rows[record_id] for record_id in ids if record_id in rows and rows[record_id].scope == ns.name]
-    if facts:
-        await resources.forget(ns, [fact.id for fact in facts], ns.name)
-    unknown = f"No memory of the namespace {ns.name!r} has this id."
-    missing = [record_id for record_id in ids if record_id not in {fact.id for fact in facts}]
-    return dict(
-        count=len(facts),
-        errors=[dict(id=record_id, error=unknown) for record_id in missing],
-        matches=[dict(id=fact.id, memory=fact.content) for fact in facts],
-    )
+    """Hide these facts from every search and profile; unknown ids are reported."""
+    facts, errors = await resources.delete_each(ns, request.ids, ns.memory)
+    forgotten = [dict(id=fact.id, memory=fact.content) for fact in facts]
+    return dict(count=len(facts), errors=errors, matches=forgotten)
 
 
 def as_memory(fact: Memory, now: datetime) -> Answer:
@@ -161,17 +143,16 @@ async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str,
 def _related(
     context: Context, linked: Mapping[str, Memory], sources: Mapping[str, Answer], limit: int
 ) -> Answer:
+    def related(link: Linked) -> Answer:
+        source = {"document": sources[link.id]} if link.id in sources else {}
+        return ANSWERS_5.fill("RelatedMemory", linked[link.id], relation=link.relation, **source)
+
     def nearest(links: Iterable[Linked]) -> list[Answer]:
         ranked = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
-        return [_as_related(link, linked[link.id], sources.get(link.id)) for link in ranked[:limit]]
+        return [related(link) for link in ranked[:limit]]
 
     def versions(links: Iterable[Linked]) -> list[Answer]:
         return nearest(link for link in links if link.relation == "updates" and abs(link.version) <= STEPS)
 
     parents, children = versions(context.parents), versions(context.children)
     return dict(parents=parents, children=children, siblings=nearest(context.related))
-
-
-def _as_related(link: Linked, fact: Memory, document: Answer | None) -> Answer:
-    source = {} if document is None else {"document": document}
-    return ANSWERS_5.fill("RelatedMemory", fact, relation=link.relation, **source)

@@ -15,12 +15,7 @@ from scrubjay.http_api.answers import ANSWERS_5, Answer, of_json
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, json_response
 from scrubjay.http_api.supermemory.fields import Background, Body5, pagination
-from scrubjay.http_api.supermemory.resources import (
-    delete_scope,
-    every_scope,
-    read_profile,
-    scope_view,
-)
+from scrubjay.http_api.supermemory.resources import delete_scope, every_scope, read_profile, scope_view
 from scrubjay.http_api.supermemory.v5.bodies import (
     NamespaceContext,
     NamespaceName,

@@ -46,10 +46,7 @@ class SearchRequest(Body5):
 
 @route("POST /ns/{namespace}/search", "Search", "SearchResponse")
 async def search(ns: Reading, request: SearchRequest) -> Answer:
-    """Facts and passages of documents, most similar first.
-
-    A passage that only repeats a fact above it is left out.
-    """
+    """Facts and passages of documents, most similar first; a passage that repeats a fact is left out."""
     started = perf_counter()
     include = request.include
     query = MatchQuery(
