@@ -45,7 +45,7 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with mcp.running():
+        async with mcp.sessions.run():
             yield
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, **openapi.INFO)

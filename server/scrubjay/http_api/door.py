@@ -142,7 +142,7 @@ class Door:
             raise
         if not answer.begun.done():
             # The work continues, so that a large document is stored before the client sends it again.
-            answer.cut_off()
+            answer.is_cut_off = True
             self._unanswered.add(work)
             work.add_done_callback(self._unanswered.discard)
             raise _timeout_error(request)
@@ -160,8 +160,9 @@ class Door:
             answer.end()
 
     def _check_origin(self, request: Request) -> None:
-        origin, host = request.headers.get("origin"), request.headers.get("host", "")
-        if origin is not None and origin not in self._origins and not _is_same_origin(origin, host):
+        origin, host = request.headers.get("origin"), request.headers.get("host", "").lower()
+        own = (f"http://{host}", f"https://{host}")
+        if origin is not None and origin not in self._origins and origin.lower() not in own:
             advice = "`--cors ORIGIN` allows one origin."
             raise HTTPException(403, f"Pages of {origin[:80]!r} may not ask this server. {advice}")
         if origin is None and request.method not in _SAFE_METHODS and _may_be_form(request):
@@ -191,11 +192,6 @@ class Door:
         if token.read_only and not _is_read(request):
             raise HTTPException(403, READ_ONLY)
         return token.permissions
-
-
-def _is_same_origin(origin: str, host: str) -> bool:
-    """Return True if an `Origin` header names this server itself."""
-    return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 
 def _is_upload(request: Request) -> bool:

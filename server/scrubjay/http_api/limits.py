@@ -115,29 +115,25 @@ class Body:
 
 
 class Answer:
-    """Passes the application's answer to the client, unless it was cut off.
+    """Passes the application's answer to the client, until it is cut off.
 
     `begun` is done when the application has sent something, `returned` when it has sent a part of the body;
     both are done when it has ended.
     """
 
     def __init__(self, send: Send) -> None:
-        self._send, self._is_cut_off = send, False
+        self._send, self.is_cut_off = send, False
         self.begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.returned: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer."""
-        if self._is_cut_off:
+        if self.is_cut_off:
             return
         _finish(self.begun)
         if message.get("body"):
             _finish(self.returned)
         await self._send(message)
-
-    def cut_off(self) -> None:
-        """Send nothing of this answer from now on."""
-        self._is_cut_off = True
 
     def end(self) -> None:
         """Note that the application has ended."""

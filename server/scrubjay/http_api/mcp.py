@@ -5,9 +5,7 @@ session would be empty, and any of several engines can answer the next request. 
 generation still gets a session id, with which it can cancel a call.
 """
 
-import contextlib
 import secrets
-from collections.abc import AsyncIterator
 from http import HTTPStatus
 from typing import Any
 
@@ -31,19 +29,13 @@ SCOPE_HEADER = "X-Scrubjay-Scope"
 
 
 class McpOverHttp:
-    """The ASGI application at `/mcp`; it answers inside the block of `running`."""
+    """The ASGI application at `/mcp`; it answers inside the block of `sessions.run()`."""
 
     def __init__(self, server: Server[Any]) -> None:
         # The door checks Host, Origin and size; the SDK's own limit must not be smaller.
-        self._sessions = StreamableHTTPSessionManager(
+        self.sessions = StreamableHTTPSessionManager(
             server, stateless=True, max_request_body_size=LONGEST_BODY
         )
-
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Run the MCP sessions until the block ends."""
-        async with self._sessions.run():
-            yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one message."""
@@ -71,7 +63,7 @@ class McpOverHttp:
                 MutableHeaders(scope=message)[MCP_SESSION_ID_HEADER] = secrets.token_hex(16)
             await send(message)
 
-        await self._sessions.handle_request(
+        await self.sessions.handle_request(
             scope, receive_again, send_with_session_id if is_initialize else send
         )
 

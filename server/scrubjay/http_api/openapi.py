@@ -64,7 +64,7 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
     document["components"]["securitySchemes"] = {"bearer": key}
     for path, item in document["paths"].items():
         for method in _METHODS & item.keys():
-            _complete_operation(item[method], path, schemas)
+            _complete_operation(item[method], path)
     return _with_bounds(document)  # type: ignore[no-any-return]
 
 
@@ -77,19 +77,11 @@ def _with_bounds(part: Any) -> Any:
     return {_BOUNDS.get(key, key): _with_bounds(value) for key, value in part.items()}
 
 
-def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
-    """Return True if the body is a form without required fields; FastAPI marks every form as required."""
-    form = body["content"].get("multipart/form-data", {}).get("schema", {})
-    return "$ref" in form and "required" not in schemas[form["$ref"].rpartition("/")[2]]
-
-
-def _complete_operation(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
+def _complete_operation(operation: dict[str, Any], path: str) -> None:
     """Add the family, the key, and the responses that every operation of the family may have."""
     is_hebb, has_tags = path.startswith(HEBB), path.startswith(("/v3", "/v4"))
     operation["tags"] = [HEBB_MIND if is_hebb else SUPERMEMORY if has_tags else NAMESPACES]
     operation["security"] = [{"bearer": []}, {}]
-    if "requestBody" in operation and _may_be_empty(operation["requestBody"], schemas):
-        operation["requestBody"]["required"] = False
     errors = FAMILIES["Hebb" if is_hebb else "Supermemory"]
     refusal, misfit = (of_json(errors.schema(name)) for name in ("Refusal", "Refusal|Misfit"))
     responses = {status: {"description": text} | refusal for status, text in _COMMON_RESPONSES.items()}

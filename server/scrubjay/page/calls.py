@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -292,8 +292,15 @@ async def _change(call: Call, request: FactChange) -> Any:
     return (await call.core.changes.edit(record_id, request.content, SOURCE)).wire()
 
 
-async def _forget(call: Call, request: Records) -> Any:
-    return {"ids": await _forget_each(call, request.ids, reason=request.reason)}
+async def _forget(call: Call, request: Records, *, purge: bool = False) -> Any:
+    """Forget or purge each record, and return the ids of the changed records."""
+    changed: list[str] = []
+    for record_id in request.ids:
+        with contextlib.suppress(NotFound):  # already gone
+            forget = Forget(id=record_id, reason=request.reason, purge=purge)
+            result = await call.core.removal.forget(forget, USER_SCOPE, SOURCE)
+            changed += result.ids if result.forgotten or result.purged else []
+    return {"ids": changed}
 
 
 async def _would_purge(call: Call, request: Records) -> Any:
@@ -305,20 +312,6 @@ async def _would_purge(call: Call, request: Records) -> Any:
             result = await call.core.removal.forget(purge, USER_SCOPE, SOURCE)
             hits.update((hit.id, hit) for hit in result.candidates)
     return {"results": [hit.wire() for hit in hits.values()]}
-
-
-async def _purge(call: Call, request: Records) -> Any:
-    return {"ids": await _forget_each(call, request.ids, purge=True)}
-
-
-async def _forget_each(call: Call, ids: Sequence[str], **options: Any) -> list[str]:
-    """Forget or purge each record, and return the ids of the changed records."""
-    changed: list[str] = []
-    for record_id in ids:
-        with contextlib.suppress(NotFound):  # already gone
-            result = await call.core.removal.forget(Forget(id=record_id, **options), USER_SCOPE, SOURCE)
-            changed += result.ids if result.forgotten or result.purged else []
-    return changed
 
 
 async def _restore(call: Call, request: Records) -> Any:
@@ -402,7 +395,7 @@ CALLS: dict[str, tuple[type[Request], Callable[[Call, Any], Awaitable[Any]]]] = 
     "change": (FactChange, _change),
     "forget": (Records, _forget),
     "would-purge": (Records, _would_purge),
-    "purge": (Records, _purge),
+    "purge": (Records, partial(_forget, purge=True)),
     "restore": (Records, _restore),
     "documents": (Listing, _documents),
     "chunks": (OneRecord, _chunks),

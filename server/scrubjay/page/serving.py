@@ -150,10 +150,9 @@ class Page:
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
         headers = _CACHED if "name" in request.path_params else None
-        path = os.path.join(_STATIC, name)
-        if name != os.path.basename(name) or not os.path.isfile(path):
+        if name not in os.listdir(_STATIC):
             return _refusal(404, "Not found.")
-        with open(path, "rb") as file:
+        with open(os.path.join(_STATIC, name), "rb") as file:
             return Response(file.read(), headers=headers, media_type=_MEDIA_TYPES[os.path.splitext(name)[1]])
 
     async def _enter(self, request: Request) -> Response:

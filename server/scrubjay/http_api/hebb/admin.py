@@ -3,7 +3,6 @@
 from fastapi import Request
 
 from scrubjay import VERSION
-from scrubjay.engine.core import Core
 from scrubjay.http_api.answers import HEBB_ANSWERS, Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.hebb.context import HebbRequest
@@ -36,16 +35,9 @@ async def health(request: Request) -> Answer:
 @route("GET /api/v1/status", "Read the model and the background work", "Status")
 async def status(context: Context) -> Answer:
     """The state of the server, whatever the scope."""
-    core = context.core
-    return dict(version=VERSION, scheduler=_jobs(core), embedding=_embedding(core))
-
-
-def _jobs(core: Core) -> Answer:
-    """Describe consolidation; it runs after a pause in writing, so its next run has no fixed time."""
+    core, model = context.core, context.core.status.model()
+    # Consolidation runs after a pause in writing, so its next run has no fixed time.
     jobs: dict[str, dict[str, str | None]] = {"consolidation": {"next_run_time": None}}
-    return dict(running=True, jobs=jobs, waiting=core.consolidation.waiting)
-
-
-def _embedding(core: Core) -> Answer:
-    model = core.status.model()
-    return dict(enabled=True, provider="local", **{name: model[name] for name in _MODEL_FIELDS})
+    scheduler = dict(running=True, jobs=jobs, waiting=core.consolidation.waiting)
+    embedding = dict(enabled=True, provider="local", **{name: model[name] for name in _MODEL_FIELDS})
+    return dict(version=VERSION, scheduler=scheduler, embedding=embedding)

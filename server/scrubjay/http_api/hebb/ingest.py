@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.histories.stored import Fields, instant
@@ -60,22 +59,17 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
 
 
 def _request(turn: Fields, session_id: str, number: int) -> RecordTurn:
-    prompt_id = turn["prompt_id"] or turn["uuid"]
-    values = {"session_id": session_id, "ts": instant(turn["started_at"]), **fields_of(turn, _cleaner())}
-    values |= {"prompt_id": prompt_id} if _is_id(prompt_id) else {"turn": number}
-    return parse(RecordTurn, {name: value for name, value in values.items() if value is not None})
-
-
-def _is_id(value: str | None) -> bool:
-    return value is not None and len(value) <= _LONGEST_ID and "\x00" not in value
-
-
-def _cleaner() -> Callable[[str], str]:
-    """Return a function for one turn: redact a text, replace invalid characters, cut it to MAX_TURN_TEXT."""
     redactor = Redactor()
 
     def clean(text: str) -> str:
         valid = redactor.redact(text).replace("\x00", "").encode("utf-8", "replace").decode()
         return valid[:MAX_TURN_TEXT]
 
-    return clean
+    prompt_id = turn["prompt_id"] or turn["uuid"]
+    values = {"session_id": session_id, "ts": instant(turn["started_at"]), **fields_of(turn, clean)}
+    values |= {"prompt_id": prompt_id} if _is_id(prompt_id) else {"turn": number}
+    return parse(RecordTurn, {name: value for name, value in values.items() if value is not None})
+
+
+def _is_id(value: str | None) -> bool:
+    return value is not None and len(value) <= _LONGEST_ID and "\x00" not in value

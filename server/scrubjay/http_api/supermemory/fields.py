@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import UploadFile
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    field_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
@@ -73,14 +65,6 @@ class Form(BaseModel):
     @classmethod
     def _read_object(cls, value: Any) -> Any:
         return from_json(value)
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        schema = handler(core_schema)
-        for field in handler.resolve_ref_schema(schema)["properties"].values():
-            if any(kind.get("type") == "object" for kind in field.get("anyOf", ())):
-                field["anyOf"].append({"type": "string", "contentMediaType": "application/json"})
-        return schema
 
 
 def _check_flat(group: dict[str, Any]) -> dict[str, Any]:

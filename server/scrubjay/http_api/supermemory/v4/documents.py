@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Body, Form, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from scrubjay.engine.verbs.lists import Page
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.context import Context, RequestContext
@@ -113,14 +114,17 @@ class BulkDelete(fields.Body4):
     filepath: Filepath | None = about("The document with this path; a folder if it ends in /.")
 
 
-class Paged(Paging):
+class Listing(Paging):
     container_tags: TagList | None = about("Documents of any of these tags; left out, of every tag.")
-
-
-class Listing(Paged):
     filters: Filters | None = None
     filepath: Filepath | None = about("Exact, or a folder if it ends in /.")
     include_content: Flag = False
+
+    async def read(self, context: RequestContext) -> Page[Document]:
+        """Return the page."""
+        scopes = await context.scopes(self.container_tags)
+        options = {"path": self.filepath, "content": self.include_content, **self.window}
+        return await context.core.lists.documents(scopes, filters=self.filters, **options)
 
 
 @route("POST /v3/documents/file", "Upload a file", "Accepted", dependencies=[resources.ONE_FILE])
@@ -135,23 +139,16 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
 async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> Answer:
     """A page of documents, under `memories`; failed ones are listed, deleted ones are not."""
     listing = body or Listing()
-    page = await context.core.lists.documents(
-        await context.scopes(listing.container_tags),
-        filters=listing.filters,
-        path=listing.filepath,
-        content=listing.include_content,
-        **listing.window,
-    )
+    page = await listing.read(context)
     documents = await _answers(context, "Document", page.rows, with_text=listing.include_content)
     return dict(memories=documents, pagination=listing.pagination(page.total), **listing.warnings())
 
 
 @route("POST /v3/documents/documents", "List documents with their memories", "Graph")
-async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> Answer:
+async def list_with_memories(context: Context, body: Annotated[Listing | None, Body()] = None) -> Answer:
     """A page of documents, each with the memories that were learned from it or cite it."""
-    listing = body or Paged()
-    scopes = await context.scopes(listing.container_tags)
-    page = await context.core.lists.documents(scopes, **listing.window)
+    listing = body or Listing()
+    page = await listing.read(context)
     facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
     memories = {
         row.id: {"memoryEntries": [_memory(fact) for fact in facts if row.id in fact.document_ids]}

@@ -1,6 +1,6 @@
 """Namespaces of version 5: list, describe, move and delete them, and read the profile of their facts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
@@ -154,8 +154,7 @@ async def profile(ns: Reading, request: Request, body: ProfileRequest | None = N
     buckets = {name: _facts(hits) for name, hits in facts.buckets.items()}
     answer = dict(static=_facts(facts.static), dynamic=_facts(facts.dynamic), buckets=buckets)
     if MARKDOWN in request.headers.get("accept", "").partition("application/json")[0]:
-        descriptions = ns.core.scope_settings.buckets(ns.name)
-        return Response(_markdown(ns.name, answer, descriptions), media_type=MARKDOWN)
+        return Response(_markdown(ns.name, answer), media_type=MARKDOWN)
     return dict(profile=answer)
 
 
@@ -196,11 +195,10 @@ def _facts(hits: Sequence[Hit]) -> list[Answer]:
     return [dict(id=hit.id, memory=hit.memory or "") for hit in hits]
 
 
-def _markdown(namespace: str, profile: Answer, descriptions: Mapping[str, str]) -> str:
-    sections = [("What lasts", "", profile["static"]), ("What is recent", "", profile["dynamic"])]
-    sections += [(name, descriptions[name], facts) for name, facts in profile["buckets"].items()]
+def _markdown(namespace: str, profile: Answer) -> str:
+    sections = {"What lasts": profile["static"], "What is recent": profile["dynamic"], **profile["buckets"]}
     parts = [f"# {namespace}"]
-    for title, description, facts in sections:
+    for title, facts in sections.items():
         lines = [f"- {' '.join(fact['memory'].split())}" for fact in facts] or ["Nothing yet."]
-        parts.append("\n\n".join(filter(None, (f"## {title}", description, "\n".join(lines)))))
+        parts.append(f"## {title}\n\n" + "\n".join(lines))
     return "\n\n".join(parts) + "\n"
