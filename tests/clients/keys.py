@@ -20,19 +20,15 @@ def client(key: str) -> Any:
 
 
 def add(client: Any, tag: str) -> Any:
-    return (
-        client.add(content="Hello.", container_tag=tag)
-        if GENERATION < 5
-        else client.add(tag, content="Hello.")
-    )
+    if GENERATION < 5:
+        return client.add(content="Hello.", container_tag=tag)
+    return client.add(tag, content="Hello.")
 
 
 def search(client: Any, tag: str) -> Any:
-    return (
-        client.search.memories(q="hello", container_tag=tag)
-        if GENERATION < 5
-        else client.search(tag, query="hello")
-    )
+    if GENERATION < 5:
+        return client.search.memories(q="hello", container_tag=tag)
+    return client.search(tag, query="hello")
 
 
 def it_is_unauthorized_with_a_wrong_key(_: Any) -> None:

@@ -33,7 +33,10 @@ class Try:
 
     def filled(self, words: dict[str, str]) -> dict[str, Any]:
         """The arguments of the request, names replaced."""
-        return {"url": Template(self.path).substitute(words), **_filled(self.body, words)}
+        arguments = {"url": Template(self.path).substitute(words), **_filled(self.body, words)}
+        if "files" in arguments:
+            arguments["files"] = {name: tuple(file) for name, file in arguments["files"].items()}
+        return arguments
 
     @property
     def names_a_tag(self) -> bool:

@@ -18,59 +18,30 @@ def line(role: str, content: Any, **fields: Any) -> str:
 
 
 def node(id: str, parent: str | None, role: str, *parts: Any, at: float | None = None) -> dict[str, Any]:
-    message = {
-        "id": f"m-{id}",
-        "author": {"role": role},
-        "content": {"parts": list(parts)},
-        "create_time": at,
-    }
+    content = {"parts": list(parts)}
+    message = {"id": f"m-{id}", "author": {"role": role}, "content": content, "create_time": at}
     return {"id": id, "parent": parent, "message": message}
 
 
+PROMPT = {"uuid": "u1", "sessionId": "s1", "promptId": "p1", "timestamp": "2026-03-01T09:00:00Z"}
+EDIT = {"type": "tool_use", "name": "Edit", "input": {"file_path": "/a.py"}}
+BASH = {"type": "tool_use", "name": "Bash", "input": {"command": "pytest -q"}}
 CLAUDE = "\n".join(
     [
-        line(
-            "user",
-            "Rename tick() to advance().",
-            uuid="u1",
-            sessionId="s1",
-            promptId="p1",
-            timestamp="2026-03-01T09:00:00Z",
-        ),
-        line(
-            "assistant",
-            [
-                {"type": "text", "text": "Renamed."},
-                {"type": "tool_use", "name": "Edit", "input": {"file_path": "/a.py"}},
-                {"type": "tool_use", "name": "Bash", "input": {"command": "pytest -q"}},
-            ],
-            uuid="u2",
-        ),
+        line("user", "Rename tick() to advance().", **PROMPT),
+        line("assistant", [{"type": "text", "text": "Renamed."}, EDIT, BASH], uuid="u2"),
         "no JSON",
     ]
 )
-CHATGPT = json.dumps(
-    [
-        {
-            "id": "c1",
-            "current_node": "d",
-            "mapping": {
-                "root": {"id": "root", "parent": None, "message": None},
-                "a": node("a", "root", "user", "What is a jay?", at=1_772_355_600),
-                "b": node("b", "a", "assistant", "A fruit."),
-                "c": node("c", "a", "assistant", "A bird.", {"image": 1}),
-                "d": node("d", "c", "assistant", "It hides food."),
-            },
-        },
-        {
-            "id": "c2",
-            "mapping": {
-                "a": node("a", None, "user", "Later", at=9.0),
-                "b": node("b", None, "user", "Earlier", at=5.0),
-            },
-        },
-    ]
-)
+MAPPING = {
+    "root": {"id": "root", "parent": None, "message": None},
+    "a": node("a", "root", "user", "What is a jay?", at=1_772_355_600),
+    "b": node("b", "a", "assistant", "A fruit."),
+    "c": node("c", "a", "assistant", "A bird.", {"image": 1}),
+    "d": node("d", "c", "assistant", "It hides food."),
+}
+OTHER = {"id": "c2", "mapping": {"a": node("a", None, "user", "And a wren?", at=9.0)}}
+CHATGPT = json.dumps([{"id": "c1", "current_node": "d", "mapping": MAPPING}, OTHER])
 
 
 def told(export: Export) -> list[tuple[str, str]]:
@@ -97,8 +68,8 @@ def test_lines_that_only_say_who_said_what_are_turns_too():
 def test_only_the_final_branch_of_an_edited_conversation_counts():
     export = read(CHATGPT)
     assert export.format == "chatgpt"
-    assert told(export) == [("What is a jay?", "A bird.\n\nIt hides food."), ("Earlier", ""), ("Later", "")]
-    first, second, _ = export.turns
+    assert told(export) == [("What is a jay?", "A bird.\n\nIt hides food."), ("And a wren?", "")]
+    first, second = export.turns
     assert (first["session_id"], first["prompt_id"], second["session_id"]) == ("c1", "m-a", "c2")
     assert first["started_at"] == datetime.fromtimestamp(1_772_355_600, UTC).isoformat()
 
@@ -106,10 +77,7 @@ def test_only_the_final_branch_of_an_edited_conversation_counts():
 @pytest.mark.parametrize(
     ("text", "turns"),
     [
-        (
-            "User: Hi\nAssistant: Hello.\nHow are you?\nUSER: Fine",
-            [("Hi", "Hello.\nHow are you?"), ("Fine", "")],
-        ),
+        ("User: Hi\nAssistant: Hello.\nYou?\nUSER: Fine", [("Hi", "Hello.\nYou?"), ("Fine", "")]),
         ("Human: a\nuser: b\nAI: c\nassistant: d", [("a", ""), ("b", "c\n\nd")]),
         ("System: be kind\nUser: Hi", [("Hi", "")]),
         ("Assistant: Welcome.\nUser: Hi", [("Hi", "")]),

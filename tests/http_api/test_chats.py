@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from said import document, embedded, turn
-from spellings import TAG, V4, said
+from said import embedded, turn
+from spellings import TAG, V4
 
 from scrubjay.engine.engine import Engine
 from scrubjay.models.records import Document, Turn
@@ -113,23 +113,6 @@ async def test_the_id_of_a_message_refers_to_its_turn(v4: V4, engine: Engine):
     assert await v4.search(QUESTION, type="chat") == []
 
 
-async def test_answers_without_chats_do_not_change(v4: V4, engine: Engine):
-    await v4.keep("We rename nothing without a test.")
-    await document(await engine.core(), "# Renaming\n\nWe rename tick() late.\n", scope=TAG)
-    asked = [
-        {"searchMode": mode, **more}
-        for mode in ("memories", "hybrid", "documents")
-        for more in ({}, {"include": {"documents": True}})
-    ]
-    core = await engine.core()
-    await embedded(core)
-    before = [await v4.search(QUESTION, **each) for each in asked]
-    await turn(core, "s1", scope=TAG, user="We rename tick() to advance_clock().", assistant="Done.")
-    await embedded(core)
-    assert [await v4.search(QUESTION, **each) for each in asked] == before
-    assert not any("src" in each for results in before for each in results)
-
-
 async def test_every_result_names_its_source_when_chats_are_included(v4: V4, engine: Engine):
     await v4.keep("We rename nothing without a test.")
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick()?", assistant="Yes.")
@@ -194,12 +177,6 @@ async def test_the_policy_decides_which_turns_are_recorded(
     assert [row.turn for row in await turns(engine)] == expected
 
 
-async def test_messages_below_the_least_length_are_not_recorded(v4: V4, engine: Engine):
-    await under(engine, "all", min_length=60)
-    await converse(v4, [*RENAME, *PORT])
-    assert len(await turns(engine)) == 1
-
-
 async def test_short_messages_of_one_turn_do_not_add_up_to_the_least_length(v4: V4, engine: Engine):
     await under(engine, "all", min_length=60)
     short = [{"role": "user", "content": text} for text in ("Which port is it?", "And which host?")]
@@ -243,13 +220,6 @@ async def test_a_conversation_is_not_returned_both_as_chat_and_as_document(v4: V
     assert "src" not in whole and whole["title"] == "Conversation c1"
 
 
-async def test_a_conversation_without_turns_is_returned_once_as_a_document(v4: V4):
-    await converse(v4, RENAME)
-    for fields in ({}, {"includeChats": True}, {"type": ["doc", "chat"]}):
-        (found,) = (await v4.post("/v3/search", q=QUESTION, containerTag=TAG, **fields))["results"]
-        assert found["title"] == "Conversation c1" and found.get("src", "doc") == "doc"
-
-
 async def test_secrets_of_a_conversation_are_replaced_everywhere(v4: V4, engine: Engine):
     await under(engine, "all")
     secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
@@ -271,24 +241,3 @@ async def test_deleting_a_conversations_document_takes_its_turns_with_it(v4: V4,
     assert {each["sessionId"] for each in found} == {"s1"}
     await core.removal.restore(id, "test")
     assert {each["sessionId"] for each in await v4.search(QUESTION, type="chat")} == {"s1", "c1"}
-
-
-async def test_conversations_of_two_tags_never_mix(v4: V4, engine: Engine):
-    await under(engine, "all")
-    await converse(v4, RENAME)
-    await v4.post("/v4/conversations", conversationId="c1", containerTag="other", messages=PORT)
-    assert {each["turn"] for each in await v4.search("rename tick port", type="chat")} == {0}
-    assert "8421" in " ".join(said(await v4.search("rename tick port", "other", type="chat")))
-
-
-async def test_a_malformed_conversation_is_refused(v4: V4):
-    for wrong in (
-        {"messages": []},
-        {"messages": [{"role": "user", "content": ""}]},
-        {"messages": [{"role": "nobody", "content": "x"}]},
-        {"messages": RENAME, "conversationId": ""},
-        {"messages": RENAME, "containerTags": ["a", "b"]},
-        {"messages": RENAME, "containerTags": ["user"]},
-        {"conversationId": "c1"},
-    ):
-        await v4.post("/v4/conversations", 400, **{"conversationId": "c1", **wrong})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -91,21 +90,6 @@ async def test_a_document_is_found_by_its_path_or_metadata_alone(filled: AsyncCl
         assert found["score"] > 0 and found["chunks"][0]["content"] == "It opens at nine."
 
 
-async def test_filters_are_an_object_or_json_text(filled: AsyncClient):
-    for filters, found in (
-        ({"AND": [OPS]}, 1),
-        ({"OR": [OPS, {"key": "n", "value": "2", "filterType": "numeric"}]}, 2),
-        ({"AND": [{"key": "team", "value": "web", "ignoreCase": "true"}]}, 1),
-        ({"AND": [{"key": "team", "value": "ops", "negate": True}]}, 1),
-        ({"AND": [{"key": "n", "value": "3", **BELOW, "negate": "true"}]}, 1),
-        ({"AND": [{"key": "tags", "value": "b", "filterType": "array_contains"}]}, 1),
-        ({"AND": [{"key": "team", "value": "p", "filterType": "string_contains"}]}, 1),
-        ({"AND": [{"OR": [{"key": "n", "value": "5"}, {"key": "n", "value": "2"}]}, OPS]}, 1),
-    ):
-        for form in (filters, json.dumps(filters)):
-            assert (await search(filled, filters=form))["total"] == found
-
-
 async def test_a_filter_by_an_unknown_key_matches_nothing_and_is_reported(filled: AsyncClient):
     answer = await search(filled, filters={"AND": [{"key": "nope", "value": "x"}]})
     assert answer["results"] == [] and "'nope'" in answer["warnings"][0]
@@ -114,41 +98,9 @@ async def test_a_filter_by_an_unknown_key_matches_nothing_and_is_reported(filled
     assert "'nope'" in (await filled.post("/v4/search", json=body)).json()["warnings"][0]
 
 
-async def test_a_search_stays_in_its_tags(filled: AsyncClient):
-    said = json.dumps(await search(filled))
-    assert "Globex" not in said
-    both = (await filled.post("/v3/search", json={"q": "pump", "containerTags": [TAG, "globex"]})).json()
-    assert both["total"] == (await filled.post("/v3/search", json={"q": "pump"})).json()["total"] == 3
-    assert (await search(filled, containerTag="unheard"))["results"] == []
-
-
 async def test_a_search_can_be_limited_to_one_document_or_folder(filled: AsyncClient):
     id = (await search(filled, "zxqv-7741"))["results"][0]["documentId"]
     assert [row["documentId"] for row in (await search(filled, docId=id))["results"]] == [id]
     assert (await search(filled, filepath="/ops/"))["total"] == 1
     for elsewhere in ({"docId": "nothing"}, {"docId": id, "containerTag": "globex"}):
         await V4(filled).post("/v3/search", 404, q="x", **elsewhere)
-
-
-async def test_rewriting_and_reranking_are_accepted(filled: AsyncClient):
-    more = {"rewriteQuery": True, "rerank": True, "categoriesFilter": ["x"]}
-    answer = await search(filled, "What is the pump called, and who painted the fence?", **more)
-    assert answer["total"] == 2
-    scores = [result["score"] for result in answer["results"]]
-    assert scores == sorted(scores, reverse=True)
-
-
-async def test_a_search_out_of_range_is_refused(http: AsyncClient):
-    for body in (
-        {},
-        {"q": ""},
-        {"q": "x", "limit": 0},
-        {"q": "x", "limit": 101},
-        {"q": "x", "chunkThreshold": 1.1},
-        {"q": "x", "documentThreshold": -0.1},
-        {"q": "x", "filters": "{"},
-        {"q": "x", "filters": {"AND": [{"key": "a"}]}},
-        {"q": "x", "containerTag": "*"},
-        {"q": "x", "containerTags": ["user"]},
-    ):
-        assert (await V4(http).post("/v3/search", 400, **body))["error"]

@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from scrubjay.http_api.supermemory.v5.filter_expressions import (
-    DEEPEST,
-    MOST,
-    WIDEST,
-    FilterExpression,
-)
+from scrubjay.http_api.supermemory.v5.filter_expressions import DEEPEST, MOST, WIDEST, FilterExpression
 from scrubjay.models.filters import Filter, matches
 from scrubjay.store import facets
 from scrubjay.store.store import Store
@@ -36,29 +31,23 @@ def predicate(operator: str, value: Any, field: str = "lang", **more: Any) -> di
         (predicate("eq", "Go"), True),
         (predicate("eq", "go"), False),
         (predicate("eq", "go", caseSensitive=False), True),
-        (predicate("neq", "go"), True),
         (predicate("neq", "go", caseSensitive=False), False),
-        (predicate("eq", 2024, "year"), True),
         (predicate("eq", 2024.0, "year"), True),
         (predicate("neq", 2024, "year"), False),
-        (predicate("eq", True, "done"), True),
         (predicate("eq", False, "done"), False),
         (predicate("gt", 2023, "year"), True),
         (predicate("gte", 2024, "year"), True),
         (predicate("lt", 2024, "year"), False),
         (predicate("lte", 2024, "year"), True),
-        (predicate("contains", "o"), True),
         (predicate("contains", "O"), False),
         (predicate("contains", "O", caseSensitive=False), True),
         (predicate("notContains", "x"), True),
-        (predicate("arrayContains", "db", "tags"), True),
         (predicate("arrayContains", "api", "tags"), False),
         (predicate("arrayContains", "api", "tags", caseSensitive=False), True),
         (predicate("arrayNotContains", "web", "tags"), True),
         (predicate("eq", "dotted", "a.b"), True),
         (predicate("gt", 0, "missing"), False),
         (predicate("eq", "x", "missing"), False),
-        (predicate("neq", "x", "missing"), True),
         (predicate("neq", 5, "missing"), True),
         (predicate("notContains", "x", "missing"), True),
         (predicate("arrayNotContains", "x", "missing"), True),
@@ -85,24 +74,17 @@ def wide(operands: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "wrong",
     [
-        [],
         {"AND": [{"key": "lang", "value": "Go"}]},
         {"operator": "and", "operands": [{}]},
         predicate("eq", "Go", "no space"),
-        predicate("eq", "Go", ""),
         predicate("is", "Go"),
         predicate("gt", "5"),
-        predicate("gt", True),
         predicate("gt", 5, caseSensitive=True),
-        predicate("eq", None),
         predicate("eq", ["Go"]),
         predicate("contains", ""),
-        predicate("contains", 5),
         predicate("eq", "\0"),
-        predicate("eq", "Go", caseSensitive="yes"),
         predicate("eq", "Go", negate=True),
         {"operator": "and", "operands": []},
-        {"operator": "not", "operands": [predicate("eq", "Go")]},
         {"operator": "or", "operands": [predicate("eq", "Go"), {"operator": "and", "operands": [5]}]},
         wide(WIDEST + 1),
     ],

@@ -11,18 +11,13 @@ import pytest
 
 ODD = ["\x00", "'", "' OR 1=1 --", "%", "a\nb", "é", "日本", "\U0001f426", "..", "a/b", "x" * 300]
 ODD += ["-1", str(2**70), "null", "[]", ";", "\\"]
-READS = [
-    "memories/{}",
-    "partitions/{}",
-    "memories?partition_id={}",
-    "memories?tags={}",
-]
+READS = ["memories/{}", "partitions/{}", "memories?partition_id={}", "memories?tags={}"]
 READS += ["memories?offset={}", "memories?limit={}", "memories?scope={}"]
 BODIES: list[Any] = [
     *(None, 1, "x", [], [1], [[]], {}),
     *({"query": odd} for odd in ({}, "a\x00b", "\ud800")),
     *({"query": "x", **odd} for odd in ({"top_k": 2**70}, {"tags": [1]}, {"weight_recency": 1e308})),
-    *({"content": odd} for odd in ({}, "\x00", "\ud800")),
+    *({"content": odd} for odd in ({}, "\x00", "\ud800", '{"type": "user", "content": "a \\ud83d b"}')),
     *(
         {"content": "x", **odd}
         for odd in (

@@ -13,12 +13,8 @@ PLAIN = (
 
 
 async def test_a_conversation_sent_twice_is_recorded_once(hebb: Hebb):
-    assert await hebb.ingest(PLAIN) == {
-        "format_detected": "plain",
-        "turns_parsed": 2,
-        "memories_created": 2,
-        "warnings": [],
-    }
+    counts = {"turns_parsed": 2, "memories_created": 2}
+    assert await hebb.ingest(PLAIN) == {"format_detected": "plain", **counts, "warnings": []}
     assert (await hebb.ingest(PLAIN))["memories_created"] == 0
     items = (await hebb.listed())["items"]
     assert [each["metadata"]["turn"] for each in items] == [1, 0]
@@ -26,40 +22,22 @@ async def test_a_conversation_sent_twice_is_recorded_once(hebb: Hebb):
     assert {(each["partition_id"], each["source"]) for each in items} == {("mem_episodic", "ingest")}
 
 
-async def test_a_turn_is_found_with_its_neighbours(hebb: Hebb):
-    await hebb.ingest(PLAIN)
-    answer = await hebb.search("What did we rename tick() to?", top_k=1, next_turns=1)
-    (hit,) = answer["results"]
-    assert "advance()" in hit["memory"]["content"] and hit["memory"]["metadata"]["turn"] == 0
-    (neighbour,) = answer["related"]
-    assert neighbour["reason"] == "window" and "green" in neighbour["content"]
-
-
 async def test_a_transcript_that_has_grown_adds_only_what_is_new(hebb: Hebb):
     def line(role: str, text: str, n: int) -> str:
-        stamp = {
-            "sessionId": "s1",
-            "promptId": f"p{n}",
-            "uuid": f"{role}{n}",
-            "timestamp": f"2026-03-01T09:0{n}:00Z",
-        }
+        stamp = {"sessionId": "s1", "promptId": f"p{n}", "uuid": f"{role}{n}"}
+        stamp["timestamp"] = f"2026-03-01T09:0{n}:00Z"
         return json.dumps({"type": role, "message": {"role": role, "content": text}, **stamp})
 
     lines = [line(role, f"{role} {n} about zebras", n) for n in range(3) for role in ("user", "assistant")]
     assert (await hebb.ingest("\n".join(lines[:4]), format_hint="claude_code"))["memories_created"] == 2
     grown = await hebb.ingest("\n".join(lines))
-    assert (grown["format_detected"], grown["turns_parsed"], grown["memories_created"]) == (
-        "claude_code",
-        3,
-        1,
-    )
+    assert grown["format_detected"] == "claude_code"
+    assert (grown["turns_parsed"], grown["memories_created"]) == (3, 1)
     items = (await hebb.listed())["items"]
     assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00.000Z" for n in (2, 1, 0)]
 
 
-async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest_is_stored(
-    hebb: Hebb,
-):
+async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest_is_stored(hebb: Hebb):
     def export(*texts: str) -> str:
         return "\n".join(
             json.dumps({"role": role, "content": text, "session_id": "s"})
@@ -76,24 +54,3 @@ async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest
 async def test_ignored_fields_are_named_in_a_warning(hebb: Hebb):
     answer = await hebb.ingest(PLAIN, format_hint="word", partition_id="mem_semantic")
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]
-
-
-async def test_a_wrong_field_is_refused(hebb: Hebb):
-    for wrong in (
-        {"content": ""},
-        {"content": "x" * 500_001},
-        {"importance_score": 11},
-        {"source": "engine:x"},
-    ):
-        await hebb.ingest(**{"content": PLAIN, **wrong}, status=422)
-    await hebb.ingest(PLAIN, 404, partition_id="mem_none")
-
-
-async def test_lone_surrogates_and_empty_input_break_nothing(hebb: Hebb):
-    for content in (
-        '{"type": "user", "content": "a \\ud83d b"}',
-        '{"type": "user"}',
-        "[]",
-        '[{"mapping": null}]',
-    ):
-        await hebb.ingest(content)

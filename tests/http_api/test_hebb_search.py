@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from said import embedded, forget, turn
+from said import embedded, turn
 from spellings import Hebb
 
 from scrubjay.engine.engine import Engine
@@ -52,9 +52,7 @@ async def test_the_start_of_a_session_recalls_preferences(hebb: Hebb):
 
 async def test_an_answer_has_the_fields_that_the_page_lists(hebb: Hebb):
     await hebb.keep(
-        "User prefers dark mode and compact layout",
-        partition_id="mem_preference",
-        tags=["preference", "ui"],
+        "User prefers dark mode and compact layout", partition_id="mem_preference", tags=["preference", "ui"]
     )
     await hebb.keep(
         "User enabled high-contrast accessibility settings",
@@ -74,17 +72,21 @@ async def test_an_answer_has_the_fields_that_the_page_lists(hebb: Hebb):
     assert set(tied) == RECORD | {"reason", "via"} and (tied["reason"], tied["via"]) == ("tag", "preference")
 
 
+NAMES = ("weight_relevance", "weight_importance", "weight_recency")
 WEIGHTS = st.floats(0, 100, allow_nan=False).map(lambda value: round(value, 3))
 
 
-@given(weights=st.tuples(WEIGHTS, WEIGHTS, WEIGHTS).filter(lambda three: sum(three) > 0))
+@given(weights=st.none() | st.tuples(WEIGHTS, WEIGHTS, WEIGHTS).filter(lambda three: sum(three) > 0))
 @settings(max_examples=15)
-async def test_a_score_is_the_weighted_mean_of_its_parts(hebb: Hebb, weights: tuple[float, float, float]):
-    for n in range(6):
-        await hebb.keep(f"The zebra stable has door number {n}.", importance_score=n)
-    names = ("weight_relevance", "weight_importance", "weight_recency")
-    found = await hebb.search("which zebra stable door in March?", **dict(zip(names, weights, strict=True)))
-    assert len(found["results"]) == 6
+async def test_a_score_is_the_weighted_mean_of_its_parts(
+    hebb: Hebb, weights: tuple[float, float, float] | None
+):
+    for n in range(12):
+        await hebb.keep(f"The zebra stable has door number {n}.", importance_score=n % 10)
+    given = {} if weights is None else dict(zip(NAMES, weights, strict=True))
+    found = await hebb.search("which zebra stable door in March?", **given)
+    assert len(found["results"]) == 10  # by default
+    weights = weights or (1, 1, 1)
     for hit in found["results"]:
         parts = (hit["relevance_score"], hit["importance_score_normalized"], hit["recency_score"])
         assert all(0 <= part <= 1 for part in parts)
@@ -95,48 +97,10 @@ async def test_a_score_is_the_weighted_mean_of_its_parts(hebb: Hebb, weights: tu
     assert scores == sorted(scores, reverse=True)
 
 
-async def test_weights_default_to_one(hebb: Hebb):
-    await hebb.keep("The zebra stable is green.", importance_score=9)
-    (hit,) = (await hebb.search("zebra stable"))["results"]
-    mean = (hit["relevance_score"] + hit["importance_score_normalized"] + hit["recency_score"]) / 3
-    assert abs(hit["score"] - mean) < 1e-6
-
-
-async def test_a_value_out_of_range_is_refused_with_its_location(hebb: Hebb):
-    for fields in (
-        {"query": ""},
-        {"query": "  "},
-        {"query": None},
-        {"top_k": 0},
-        {"top_k": 101},
-        {"top_k": "ten"},
-        {"prev_turns": -1},
-        {"prev_turns": 21},
-        {"next_turns": 21},
-        {"weight_relevance": -0.1},
-        {"min_score": 1.5},
-        {"min_score": -1},
-        {"strict_recall": "often"},
-        {"partition_ids": ["elsewhere"]},
-        {"tags": "ui"},
-    ):
-        problems = (await hebb.search(**{"query": "zebra", **fields}, status=422))["detail"]
-        assert problems and all(
-            {"type", "loc", "msg"} <= problem.keys() and problem["loc"][0] == "body" for problem in problems
-        )
-
-
 async def test_all_weights_of_zero_are_refused_with_a_sentence(hebb: Hebb):
-    none = dict.fromkeys(("weight_relevance", "weight_importance", "weight_recency"), 0)
-    answer = await hebb.search("x", 422, **none)
-    assert "make at least one of them positive" in answer["detail"][0]["msg"]
-
-
-async def test_a_search_returns_ten_results_by_default(hebb: Hebb):
-    batch = [{"content": f"The zebra stable has door number {n}."} for n in range(12)]
-    await hebb.keep_all(batch)
-    assert len((await hebb.search("zebra stable"))["results"]) == 10
-    assert len((await hebb.search("zebra stable", top_k=12))["results"]) == 12
+    answer = await hebb.search("x", 422, **dict.fromkeys(NAMES, 0))
+    (problem,) = answer["detail"]
+    assert problem["loc"] == ["body"] and "make at least one of them positive" in problem["msg"]
 
 
 async def test_any_partition_and_all_tags_must_match(hebb: Hebb):
@@ -169,17 +133,6 @@ async def test_tags_and_the_partition_are_searched_like_words_of_the_memory(hebb
         best, *others = (await hebb.search(query, weight_importance=0, weight_recency=0))["results"]
         assert best["memory"]["content"] == content, query
         assert all(each["relevance_score"] < best["relevance_score"] for each in others)
-
-
-async def test_one_memory_among_many_is_found_by_its_tags_alone(hebb: Hebb, engine: Engine):
-    batch = [{"content": f"The zebra stable has door number {n}."} for n in range(300)]
-    batch.append({"content": "Nobody enters on Sundays.", "tags": ["quagga"]})
-    await hebb.keep_all(batch)
-    (found,) = (await hebb.listed(tags="quagga"))["items"]
-    await hebb.change(found["id"], tags=["okapi"])
-    best, *others = (await hebb.search("okapi", weight_importance=0, weight_recency=0))["results"]
-    assert best["memory"]["tags"] == ["okapi"]
-    assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
 async def test_an_unknown_partition_is_an_error_and_is_named(hebb: Hebb):
@@ -235,41 +188,6 @@ async def test_a_window_stays_in_the_partition_of_its_result(hebb: Hebb):
     assert not [each for each in found["related"] if each["reason"] == "window"]
 
 
-async def test_windows_of_recorded_turns_are_in_order_and_exclude_results(hebb: Hebb, engine: Engine):
-    core = await engine.core()
-    for n, text in enumerate(TALK):
-        await turn(core, "a", turn=n, user=text, ts=f"2026-03-01T09:0{n}:00Z")
-    found = await hebb.search("zebra pendant necklace", top_k=2, prev_turns=2, next_turns=2)
-    hits = {hit["memory"]["metadata"]["turn"] for hit in found["results"]}
-    assert hits == {2, 3}
-    window = [each for each in found["related"] if each["reason"] == "window"]
-    assert [each["metadata"]["turn"] for each in window] == [0, 1, 4, 5]
-    ids = [hit["memory"]["id"] for hit in found["results"]] + [each["id"] for each in found["related"]]
-    assert len(ids) == len(set(ids))
-
-
-async def test_the_results_do_not_depend_on_the_window(hebb: Hebb, engine: Engine):
-    core = await engine.core()
-    for n in range(12):
-        await turn(
-            core,
-            "a",
-            turn=n,
-            user=f"The zebra stable has door number {n}. " + "word " * 150,
-            ts=f"2026-03-01T09:{n:02d}:00Z",
-        )
-    await embedded(core)
-    alone = await hebb.search("zebra stable door", top_k=5)
-    around = await hebb.search("zebra stable door", top_k=5, prev_turns=20, next_turns=20)
-    assert [hit["memory"]["id"] for hit in alone["results"]] == [
-        hit["memory"]["id"] for hit in around["results"]
-    ]
-    assert (
-        len(alone["results"]) == 5
-        and len([each for each in around["related"] if each["reason"] == "window"]) == 7
-    )
-
-
 async def test_a_turn_is_a_memory_of_its_session(hebb: Hebb, engine: Engine):
     core = await engine.core()
     recorded = await turn(
@@ -287,20 +205,3 @@ async def test_a_turn_is_a_memory_of_its_session(hebb: Hebb, engine: Engine):
     assert memory["metadata"] == {"session_id": "a", "turn": 4}
     assert memory["content"] == "user: What did we rename tick() to?\n\nassistant: To advance()."
     assert (await hebb.memory(recorded.id))["content"] == memory["content"]
-
-
-async def test_recency_halves_in_thirty_days(hebb: Hebb, engine: Engine):
-    core = await engine.core()
-    # thirty days before the clock of the tests
-    await turn(core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z")
-    (hit,) = (await hebb.search("zebra stable"))["results"]
-    assert abs(hit["recency_score"] - 0.5) < 0.001
-
-
-async def test_a_forgotten_memory_is_not_a_neighbour(hebb: Hebb, engine: Engine):
-    await talk(hebb, "a")
-    items = (await hebb.listed())["items"]
-    gone = next(each for each in items if each["content"] == TALK[4])
-    await forget(await engine.core(), gone["id"])
-    found = await hebb.search("zebra pendant stand for", top_k=1, next_turns=1)
-    assert contents(each for each in found["related"] if each["reason"] == "window") == [TALK[5]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from said import document, fact, turn
+from said import document, turn
 from spellings import TAG, V4, V5, said
 
 from scrubjay.engine.engine import Engine
@@ -145,24 +145,6 @@ async def test_the_id_of_a_document_refers_to_its_memory(v4: V4, engine: Engine)
     assert "turn" in (await v4.revise(turn_id, "No.", status=400))["error"]
 
 
-async def test_a_memory_of_another_scope_is_unknown(v4: V4, v5: V5, engine: Engine):
-    id = await v4.keep("The zebra is calm.", "mine")
-    await v4.revise(id, "The zebra is wild.", "other", 404)
-    await v4.forget("other", 404, id=id)
-    await v4.forget("other", 404, content="The zebra is calm.")
-    none = await v4.post("/v4/memories/forget-matching", containerTag="other", ids=[id])
-    assert none["count"] == 0 and "1 of the ids" in none["summary"]
-    await v5.call("GET", f"/ns/other/memories/{id}", 404)
-    assert (await v5.call("DELETE", "/ns/other/memories", json={"ids": [id]}))["count"] == 0
-    for api in (v4, v5):
-        assert await api.forget_about("The zebra is calm.", "other", dry=False) == []
-        assert said(await api.search("zebra", "mine")) == ["The zebra is calm."]
-    own = (await fact(await engine.core(), "The user's zebra is calm.", scope="user")).id
-    await v4.call("DELETE", "/v4/memories", 404, json={"id": own})
-    for path in ("/v4/memories/list", "/v4/profile", "/v4/memories"):
-        await v4.post(path, 400, containerTag="user", memories=[{"content": "x"}])
-
-
 async def test_a_query_forgets_what_its_dry_run_lists(api: V4 | V5):
     zebra = await api.keep("The zebra cache holds forty entries.")
     await api.keep("Lunch is at noon.")
@@ -243,36 +225,3 @@ async def test_version_5_reads_a_memory_with_its_versions_and_its_document(v5: V
         assert (await read(alone, include=include))["included"].keys() == keys
     await read(alone, 400, include="children")
     await read(alone, 400, relatedLimit=101)
-
-
-async def test_a_route_missing_in_version_5_names_the_one_of_version_4(v5: V5):
-    id = await v5.keep("Alex lives in Graz.")
-    added = await v5.post(f"/ns/{TAG}/memories", 404, memories=[{"content": "Alex is on leave."}])
-    assert "POST /v4/memories" in added["error"]
-    changed = await v5.call("PATCH", f"/ns/{TAG}/memories/{id}", 404, json={"content": "Alex moved."})
-    assert "PATCH /v4/memories" in changed["error"]
-    assert said(await v5.search("Alex")) == ["Alex lives in Graz."]
-
-
-async def test_a_request_out_of_range_is_refused(v4: V4):
-    for method, path, body in (
-        ("POST", "/v4/memories", {"memories": []}),
-        ("POST", "/v4/memories", {"memories": [{"content": ""}]}),
-        ("POST", "/v4/memories", {"memories": [{"content": "x" * 10_001}]}),
-        ("POST", "/v4/memories", {"memories": [{"content": "x", "metadata": {"a": {"b": 1}}}]}),
-        ("POST", "/v4/memories", {"memories": [{"content": "x"}] * 101}),
-        ("PATCH", "/v4/memories", {"id": "mem_x"}),
-        ("PATCH", "/v4/memories", {"newContent": "x"}),
-        ("PATCH", "/v4/memories", {"id": "mem_x", "newContent": "x", "forgetAfter": "soon"}),
-        ("DELETE", "/v4/memories", {}),
-        ("POST", "/v4/memories/forget-matching", {}),
-        ("POST", "/v4/memories/forget-matching", {"query": "x", "ids": ["y"]}),
-        ("POST", "/v4/memories/forget-matching", {"query": "x", "maxForget": 501}),
-        ("POST", "/v4/memories/list", {"page": 0}),
-        ("DELETE", f"/ns/{TAG}/memories/semantic", {"query": "x"}),
-        ("DELETE", f"/ns/{TAG}/memories/semantic", {"dryRun": True}),
-        ("DELETE", f"/ns/{TAG}/memories/semantic", {"query": "", "dryRun": True}),
-        ("DELETE", f"/ns/{TAG}/memories/semantic", {"query": "x", "dryRun": "yes"}),
-    ):
-        named = {"containerTag": TAG} if path.startswith("/v4") else {}
-        assert (await v4.call(method, path, 400, json={**named, **body}))["error"]

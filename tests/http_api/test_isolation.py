@@ -63,8 +63,6 @@ class House(NamedTuple):
     ) -> tuple[httpx2.Response, str]:
         """The answer, and the request as text."""
         arguments = each.filled({**self.words, "tag": tag, **words})
-        if "files" in arguments:
-            arguments["files"] = {name: tuple(file) for name, file in arguments["files"].items()}
         answer = await door.request(operation.partition(" ")[0], **arguments)
         return answer, json.dumps(arguments)
 
@@ -120,12 +118,6 @@ def test_every_operation_has_a_request(house: House):
         f"{method.upper()} {path}" for path, item in house.app.openapi()["paths"].items() for method in item
     }
     assert served == set(TRIES)
-
-
-def test_the_first_tenant_stores_something_of_every_kind(house: House):
-    rows = [row for row in house.before.values() if isinstance(row, dict)]
-    assert len(rows) >= 12 and {"content_hash", "root_id", "user"} <= {name for row in rows for name in row}
-    assert sum(SECRET in json.dumps(row, default=str) for row in rows) >= 10
 
 
 @OPERATIONS

@@ -48,30 +48,10 @@ def test_the_conformance_suite_finds_exactly_its_baseline(
 ):
     suite = installed / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
     baseline = installed / "conformance-baseline.yml"
-    command = [
-        node(22, installed),
-        str(suite),
-        "server",
-        "--url",
-        f"{served[1]}/mcp",
-        "--requirements",
-        revision,
-    ]
-    done = subprocess.run(
-        [*command, "--expected-failures", str(baseline)],
-        cwd=served[0].folder,
-        env=served[0].env,
-        capture_output=True,
-        text=True,
-        timeout=4 * CALL_SECONDS,
-        check=False,
-    )
+    url = f"{served[1]}/mcp"
+    command = [node(22, installed), str(suite), "server", "--url", url, "--requirements", revision]
+    command += ["--expected-failures", str(baseline)]
+    how = {"cwd": served[0].folder, "env": served[0].env, "timeout": 4 * CALL_SECONDS}
+    done = subprocess.run(command, **how, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert "✓ tools-list" in done.stdout and "✓ dns-rebinding-protection" in done.stdout
-
-
-def test_every_line_of_the_baseline_has_a_reason():
-    baseline = Path(__file__).parent.parent / "clients" / "conformance-baseline.yml"
-    lines = baseline.read_text().split("server:\n")[1].splitlines()
-    assert lines[0].lstrip().startswith("#")
-    assert all(line.startswith(("  - ", "  # ")) for line in lines)

@@ -25,16 +25,9 @@ ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
-    """The URL of an engine with tokens, and their keys: for everything, for the tags ours and theirs, and a
-    read-only one for ours.
-    """
+    """The URL of an engine with tokens, and their keys: for everything, for a tag, and to read it."""
     owner = make_user(tmp_path_factory.mktemp("k"))
-    options = {
-        "all": [],
-        "ours": ["--tag", "ours"],
-        "theirs": ["--tag", "theirs"],
-        "reader": ["--tag", "ours", "--read-only"],
-    }
+    options = {"all": [], "ours": ["--tag", "ours"], "reader": ["--tag", "ours", "--read-only"]}
     made = {
         name: owner.gets("token", "add", "--name", name, *words).strip() for name, words in options.items()
     }
@@ -54,22 +47,13 @@ async def test_a_client_calls_every_tool_and_reads_their_results_as_resources(
         assert (client.protocol_version < "2026") == (mode == "legacy")
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
         fact = await kept(client, f"The {mode} heron nests in reeds.")
-        assert "heron" in await said(
-            client,
-            "record_turn",
-            session_id=f"heron {mode}",
-            user="Where is the heron?",
-            assistant="In the reeds.",
-        )
-        assert "done, 1 chunk." in await said(
-            client, "add_document", content=f"# Heron\n\nThe {mode} heron stands still.", custom_id=mode
-        )
-        assert f"{mode} heron nests" in await said(
-            client, "search_memories", query="where does the heron nest?"
-        )
-        assert f"{mode} heron stands" in await said(
-            client, "search_documents", query=f"does the {mode} heron stand still?"
-        )
+        talk = {"user": "Where is the heron?", "assistant": "In the reeds."}
+        assert "heron" in await said(client, "record_turn", session_id=f"heron {mode}", **talk)
+        text = f"# Heron\n\nThe {mode} heron stands still."
+        assert "done, 1 chunk." in await said(client, "add_document", content=text, custom_id=mode)
+        nests = await said(client, "search_memories", query="where does the heron nest?")
+        stands = await said(client, "search_documents", query=f"does the {mode} heron stand still?")
+        assert f"{mode} heron nests" in nests and f"{mode} heron stands" in stands
         read = await client.read_resource(f"scrubjay://memory/{fact}")
         assert f"The {mode} heron nests in reeds." in read.contents[0].text
         assert "Forgotten" in await said(client, "forget", id=fact)
@@ -136,13 +120,6 @@ async def test_a_scope_is_named_by_header_or_query_and_defaults_to_that_of_super
         assert "likes alder" in (await client.read_resource("scrubjay://profile")).contents[0].text
 
 
-@pytest.mark.parametrize("scope", ["*", "a b", "x" * 101])
-async def test_a_malformed_scope_is_refused(served: tuple[User, str], scope: str):
-    async with httpx2.AsyncClient() as client:
-        answer = await client.post(f"{served[1]}/mcp", json={}, params={"scope": scope})
-    assert answer.status_code == 400 and "error" in answer.json()
-
-
 async def test_a_body_that_is_not_a_message_is_refused(served: tuple[User, str]):
     url = f"{served[1]}/mcp"
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -162,17 +139,9 @@ async def test_a_body_that_is_not_a_message_is_refused(served: tuple[User, str])
         for verb in ("GET", "DELETE", "PUT"):
             answer = await client.request(verb, url)
             assert answer.status_code == 405 and answer.headers["Allow"] == "POST"
-        assert (await client.post(url, json={}, headers={"Host": "evil.example"})).status_code == 421
-        assert (await client.post(url, json={}, headers={"Origin": "http://evil.example"})).status_code == 403
 
 
 # -- tokens --------------------------------------------------------------------------------------------------
-
-
-async def test_no_request_without_a_key_is_served(keys: tuple[str, dict[str, str]]):
-    async with httpx2.AsyncClient() as client:
-        for headers in ({}, {"Authorization": "Bearer sm_wrong_wrong_wrong_wrong"}):
-            assert (await client.post(f"{keys[0]}/mcp", json={}, headers=headers)).status_code == 401
 
 
 @ERAS

@@ -9,6 +9,9 @@ import pytest
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+TWO_TAGS = (
+    b'{"conversationId": "c", "containerTags": ["a", "b"], "messages": [{"role": "user", "content": "x"}]}'
+)
 SEARCH, V5, FILE = "/v4/search", "/ns/jay/search", "/v3/documents/file"
 
 
@@ -53,6 +56,17 @@ def filtered(predicate: bytes) -> bytes:
         ("/api/v1/search?scope=a+b", JSON, b'{"query": "owls"}', "scope = 'a b' must be"),
         ("/mcp?scope=*", JSON, b"{}", "scope = '*' is reserved"),
         ("/v3/owls", JSON, b"{}", "Nothing is at this path"),
+        ("/v4/memories/forget-matching", JSON, b"{}", "Give either query or ids"),
+        ("/v4/memories/forget-matching", JSON, b'{"query": "x", "ids": ["y"]}', "not both"),
+        ("/v4/conversations", JSON, TWO_TAGS, "2 container tags are named"),
+        ("/api/v1/memories", JSON, b'{"content": "x", "source": "engine:x"}', "Scrubjay's own"),
+        (
+            "/api/v1/memories",
+            JSON,
+            b'{"content": "x", "metadata": {"turn": -1}}',
+            "turn must be a whole number",
+        ),
+        ("/api/v1/memories", JSON, b'{"content": "x", "metadata": {"session_id": 7}}', "session_id must be"),
     ],
 )
 async def test_a_mistake_is_told_in_plain_words(

@@ -35,10 +35,7 @@ async def answers(engine: Engine, words: dict[str, str]) -> AsyncIterator[tuple[
     async with client_of(engine) as client:
         for operation, tries in TRIES.items():
             for each in tries:
-                asked = each.filled(words)
-                if "files" in asked:
-                    asked["files"] = {name: tuple(file) for name, file in asked["files"].items()}
-                yield operation, await client.request(operation.partition(" ")[0], **asked)
+                yield operation, await client.request(operation.partition(" ")[0], **each.filled(words))
 
 
 async def test_an_engine_that_is_loading_says_so(home: Home) -> None:

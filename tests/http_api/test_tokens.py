@@ -82,12 +82,6 @@ def test_a_public_address_is_not_served_without_a_token(address: str):
     options.check(1)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:6767", "[::1]:6767", "localhost:0", "6767", "127.8.9.1:1"])
+@pytest.mark.parametrize("address", ["[::1]:6767", "localhost:0", "6767", "127.8.9.1:1"])
 def test_a_loopback_address_is_served_without_a_token(address: str):
     Options(parse_address(address)).check(0)
-
-
-def test_port_zero_becomes_a_real_port_once_bound():
-    options, listening = Options(parse_address("127.0.0.1:0")).bind()
-    listening.close()
-    assert options.address.port > 0 and options.address.url.startswith("http://127.0.0.1:")

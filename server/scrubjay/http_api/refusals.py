@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 HEBB = "/api/"  # the prefix of Hebb Mind's routes
 NAMESPACES = "/ns/"  # the prefix of version 5 of supermemory
+ABSENT = "absent"  # the name of every route that only says why it is absent
 # What may follow a namespace in a path.
 _RESOURCES = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
 # What the framework says -> the sentence for the client.
@@ -98,9 +99,11 @@ def status_of(error: ScrubjayError) -> int:
 
 def _verbs(request: Request) -> list[str]:
     """Return the verbs that a path accepts; the router itself only uses the first route that matches."""
-    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    routes = [each for each in request.app.routes if isinstance(each, Route) and each.name != ABSENT]
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-    verbs = {verb for route in matching for verb in route.methods or ()}
+    # /documents/list also matches /documents/{id}.
+    closest = min((route.path for route in matching), key=lambda path: (path.count("{"), -len(path)))
+    verbs = {verb for route in matching if route.path == closest for verb in route.methods or ()}
     return sorted(verbs | {"HEAD"} if "GET" in verbs else verbs)
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.routing import BaseRoute, Route
 
 from scrubjay.http_api.answers import Answers, of_json
-from scrubjay.http_api.refusals import refusal
+from scrubjay.http_api.refusals import ABSENT, refusal
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
@@ -73,11 +73,12 @@ def absent_routes() -> list[BaseRoute]:
     routes: list[BaseRoute] = []
     for words, sentence in table.items():
         verbs = [word for word in words.split() if not word.startswith("/")]
+        methods = verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"]
+        refuse = functools.partial(_refuse, sentence)
         for path in (word for word in words.split() if word.startswith("/")):
             base = path.removesuffix("*")
             for each in (base,) if base == path else (base, f"{base}/{{rest:path}}"):
-                methods = verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"]
-                routes.append(Route(each, functools.partial(_refuse, sentence), methods=methods))
+                routes.append(Route(each, refuse, methods=methods, name=ABSENT))
     return routes
 
 
