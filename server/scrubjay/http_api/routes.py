@@ -35,11 +35,11 @@ class Routes:
         OpenAPI document. `answer` is a type of `Answers`.
         """
         verb, _, path = route.partition(" ")
-        responses: dict[int | str, dict[str, Any]] = options.pop("responses", {})
+        responses: dict[int | str, dict[str, Any]] = {}
         if answer:
-            response = {"description": "Successful Response", **responses.get(status, {})}
-            content = of_json(self._answers.schema(answer))["content"] | response.get("content", {})
-            responses = {**responses, status: {**response, "content": content}}
+            description = {"description": "Successful Response"}
+            responses[status] = description | of_json(self._answers.schema(answer))
+        responses |= options.pop("responses", {})
         options |= {"summary": summary, "status_code": status, "responses": responses}
 
         def serve(handler: Handler) -> Handler:

@@ -163,18 +163,16 @@ async def _hosts(call: Call, _: Request) -> Any:
 
 async def _sessions(call: Call, request: Sessions) -> Any:
     filters = request.model_dump(exclude={"scope"})
-    overview = await call.core.sessions.overview(request.scope, **filters, patience=PATIENCE)
-    return overview.model_dump(mode="json")
+    return await call.core.sessions.overview(request.scope, **filters, patience=PATIENCE)
 
 
 async def _session(call: Call, request: OneSession) -> Any:
     window = request.model_dump(include={"start", "size", "turn"})
-    session = await call.core.sessions.read(request.scope, request.session_id, **window)
-    return session.model_dump(mode="json")
+    return await call.core.sessions.read(request.scope, request.session_id, **window)
 
 
 async def _outline(call: Call, request: OneSession) -> Any:
-    return (await call.core.sessions.outline(request.scope, request.session_id)).model_dump(mode="json")
+    return await call.core.sessions.outline(request.scope, request.session_id)
 
 
 async def _given(call: Call, request: GivenLog) -> Any:

@@ -36,7 +36,7 @@ from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.refusals import status_of
-from scrubjay.models.records import AnyRecord, Turn, derived_id
+from scrubjay.models.records import AnyRecord, derived_id
 from scrubjay.models.requests import parse
 from scrubjay.page.calls import CALLS, SOURCE, Call, Hosts
 
@@ -45,6 +45,7 @@ log = logging.getLogger("scrubjay.page")
 LINK_SECONDS = 120.0  # how long a link is valid
 BEAT_SECONDS = 2.0  # between two signs of life to an open page, and between two checks of the settings
 MOST_NEWS = 1_000  # events queued for one page; more are dropped
+NEWS = {"id", "scope", "session_id", "turn"}  # fields of a record in its event
 COOKIE = "scrubjay"
 HEADERS = {
     "content-security-policy": (
@@ -103,7 +104,7 @@ class Page:
         self._engine, self._hosts, self._browsers = engine, hosts, Browsers()
         # Cookies are shared between ports; the random path keeps them from other programs on this machine.
         self.path = f"/{secrets.token_urlsafe(12)}/"
-        self._queues: set[asyncio.Queue[str | None]] = set()
+        self._queues: set[asyncio.Queue[str]] = set()
         self._closing = False
         self._app: ASGIApp = Starlette(
             routes=[
@@ -132,7 +133,7 @@ class Page:
         for queue in self._queues:
             if queue.full():  # a page that does not read its events
                 queue.get_nowait()
-            queue.put_nowait(None)
+            queue.put_nowait(": closing\n\n")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; every answer has `HEADERS` and a cache-control header."""
@@ -185,9 +186,21 @@ class Page:
         return await self._run(name, run)
 
     async def _add_file(self, request: Request) -> Response:
-        name, scope = request.query_params.get("name", "file"), request.query_params.get("scope")
+        """Add a file that was dropped on the page as a document of a project or of the user's own scope."""
+        name = request.query_params.get("name", "file")
+        scope = request.query_params.get("scope") or USER_SCOPE
         data = await request.body()
-        return await self._run("A file", lambda core: _add_file(core, data, name, scope))
+
+        async def add(core: Core) -> object:
+            if not is_scope(scope):
+                raise InputError(f"scope = {scope[:80]!r} is not a project.")
+            # Dropping a file again replaces its document. Its paragraphs do not become facts.
+            values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
+            text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
+            added = await core.documents.add(text, scope=scope, source=SOURCE)
+            return {"id": added.id, "status": added.status, "changed": added.changed}
+
+        return await self._run("A file", add)
 
     async def _export(self, request: Request) -> Response:
         core, scope = await self._engine.core(), request.query_params.get("scope")
@@ -208,11 +221,12 @@ class Page:
     async def _stream(self, core: Core) -> AsyncIterator[str]:
         """Yield an event for each write and for new settings, until the page is closed or the engine ends."""
         settings = self._engine.settings
-        queue: asyncio.Queue[str | None] = asyncio.Queue(MOST_NEWS)
+        queue: asyncio.Queue[str] = asyncio.Queue(MOST_NEWS)
 
         def report(record: AnyRecord) -> None:
             with contextlib.suppress(asyncio.QueueFull):
-                queue.put_nowait(_event("record", _news_of(record)))
+                kind, values = type(record).__name__.lower(), record.model_dump(include=NEWS)
+                queue.put_nowait(_event("record", {"kind": kind, **values}))
 
         self._queues.add(queue)
         core.listeners.append(report)
@@ -222,13 +236,9 @@ class Page:
                 if settings != self._engine.settings:
                     settings = self._engine.settings
                     yield _event("settings", {})
-                try:
+                message = ": still here\n\n"
+                with contextlib.suppress(TimeoutError):
                     message = await asyncio.wait_for(queue.get(), BEAT_SECONDS)
-                except TimeoutError:
-                    yield ": still here\n\n"
-                    continue
-                if message is None:
-                    break
                 yield message
             yield _event("end", {})
         finally:
@@ -272,33 +282,13 @@ async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Pa
     """Serve the page of an engine on a free port until the block ends; yield the page and its origin."""
     page = Page(engine, hosts)
     options, listening = Options(Address("127.0.0.1", 0)).bind()
-    try:
+    with contextlib.closing(listening):
         async with answering(Door(page, options), listening):
             log.info("the page is served at port %d", options.address.port)
             try:
                 yield page, options.address.url
             finally:
                 page.close()
-    finally:
-        listening.close()
-
-
-async def _add_file(core: Core, data: bytes, name: str, scope: str | None) -> dict[str, object]:
-    """Add a file that was dropped on the page as a document of a project or of the user's own scope."""
-    scope = scope or USER_SCOPE
-    if not is_scope(scope):
-        raise InputError(f"scope = {scope[:80]!r} is not a project.")
-    # Dropping a file again replaces its document. Its paragraphs do not become facts.
-    values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
-    text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
-    added = await core.documents.add(text, scope=scope, source=SOURCE)
-    return {"id": added.id, "status": added.status, "changed": added.changed, "redacted": added.redacted}
-
-
-def _news_of(record: AnyRecord) -> dict[str, object]:
-    session = {"session_id": record.session_id, "turn": record.turn} if isinstance(record, Turn) else {}
-    kind = type(record).__name__.lower()
-    return {"kind": kind, "id": record.id, "scope": record.scope, **session}
 
 
 def _event(name: str, values: dict[str, object]) -> str:

@@ -61,7 +61,6 @@ Content = Annotated[
     Text, Field(max_length=MAX_MEMORY, description="What to keep, in at most 10,000 characters.")
 ]
 Source = Annotated[Text, Field(max_length=60), AfterValidator(_check_source)]
-Part = Annotated[float, Field(ge=0, le=1)]
 
 
 class MemoryCreate(Body):

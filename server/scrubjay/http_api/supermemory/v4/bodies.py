@@ -27,10 +27,6 @@ def _tag_list(value: Any) -> Any:
     return [tags] if isinstance(tags, str) else tags
 
 
-def _parse_digits(value: Any) -> Any:
-    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
-
-
 Tag = Annotated[
     str,
     Field(description="The scope: 1 to 100 letters (A to Z), digits or . _ : -, but not `user`."),
@@ -53,7 +49,7 @@ Filters = Annotated[
     ),
 ]
 Filepath = Annotated[Text, Field(max_length=4_096)]
-Digits = Annotated[int, BeforeValidator(_parse_digits), WithJsonSchema({"anyOf": _NUMBER_SCHEMAS})]
+Digits = Annotated[int, WithJsonSchema({"anyOf": _NUMBER_SCHEMAS})]  # also a text of digits
 PageNumber = Annotated[int, Query(ge=1, le=MOST_PAGES)]
 PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 

@@ -29,8 +29,8 @@ from scrubjay.http_api.supermemory.resources import (
 )
 from scrubjay.http_api.supermemory.v4.bodies import Filters, Tagged, TagList
 from scrubjay.http_api.supermemory.v4.results import THRESHOLD, Include, results, timed
-from scrubjay.models.fields import Name, Real, Text
-from scrubjay.models.requests import Query, about
+from scrubjay.models.fields import Name, Text
+from scrubjay.models.requests import Query, Share, about
 
 LONGEST_SETTINGS = 20_000  # bytes of all settings of clients together, as JSON
 TagInPath = Annotated[str, Path(description="The container tag.")]
@@ -56,7 +56,7 @@ class AskProfile(Tagged):
     """Whose profile, which parts of it, and what to search for as well."""
 
     q: Query | None = about("Also search for this, in memories and documents.")
-    threshold: Real = about("Least similarity of a search result.", THRESHOLD, ge=0, le=1)
+    threshold: Share = about("Least similarity of a search result.", THRESHOLD)
     filters: Filters | None = None
     include: list[Literal["static", "dynamic", "buckets"]] | None = about(
         "Left out: static and dynamic, and the buckets that are named."

@@ -5,9 +5,7 @@ A field that the request did not ask for is absent, not null.
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import BeforeValidator, Field
+from typing import NamedTuple
 
 from scrubjay.http_api.answers import ANSWERS_4, Answer
 from scrubjay.http_api.supermemory.fields import Body4, type_of
@@ -21,29 +19,6 @@ from scrubjay.search.retrieval.asked import coverage
 from scrubjay.text.chunking import split
 
 THRESHOLD = 0.6  # default for the least similarity of a memory
-
-
-class AsksForChats(Body4):
-    """The fields of a search that asks for turns. `type` takes precedence if both are given."""
-
-    include_chats: Flag | None = about(
-        'True: also turns of conversations, and on every result `src`, "doc" or "chat".'
-    )
-    type: Annotated[
-        Annotated[list[Literal["doc", "chat"]], Field(min_length=1, max_length=10)] | None,
-        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
-        Field(description='The same, chosen in full: ["doc", "chat"], ["doc"] or ["chat"].'),
-    ] = None
-
-    @property
-    def sources(self) -> frozenset[str]:
-        """Return where the results come from: doc, chat or both."""
-        return frozenset(self.type or (("doc", "chat") if self.include_chats else ("doc",)))
-
-    @property
-    def with_src(self) -> bool:
-        """Return True if each result has `src`, because the request mentions chats."""
-        return self.type is not None or bool(self.include_chats)
 
 
 class Include(Body4):

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -16,7 +16,6 @@ from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, best_
 from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged
 from scrubjay.http_api.supermemory.v4.results import (
     THRESHOLD,
-    AsksForChats,
     ChatMessage,
     Include,
     citation,
@@ -24,44 +23,63 @@ from scrubjay.http_api.supermemory.v4.results import (
     results,
     timed,
 )
-from scrubjay.models.fields import Count, Flag, Real, Text
+from scrubjay.models.fields import Count, Flag, Text
 from scrubjay.models.filters import Filter
-from scrubjay.models.requests import Query, SearchDocuments, about
+from scrubjay.models.requests import Query, SearchDocuments, Share, about
 from scrubjay.models.results import DocumentHit
 
 RELEVANT = 0.5  # by default, a chunk with at least this score is relevant
 _SHARED_FIELDS = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
-_Share = Annotated[Real, Field(ge=0, le=1)]
 
 route = Routes(ANSWERS_4)
 
 
-class Search(Tagged, AsksForChats):
+class _Search(Tagged):
+    """What both searches ask. `type` takes precedence over `includeChats`."""
+
+    limit: Count = about("Results returned.", 10, ge=1, le=100)
+    filters: Filters | None = None
+    filepath: Filepath | None = about("Only documents with this path; a folder if it ends in /.")
+    rewrite_query: Flag = about(
+        "Also search for the question's content words, for each of its parts, and for the names in it; the "
+        "best results of all are returned, each once. By rules, without a model.",
+        False,
+    )
+    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
+    include_chats: Flag | None = about(
+        'True: also turns of conversations, and on every result `src`, "doc" or "chat".'
+    )
+    type: Annotated[
+        Annotated[list[Literal["doc", "chat"]], Field(min_length=1, max_length=10)] | None,
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        Field(description='The same, chosen in full: ["doc", "chat"], ["doc"] or ["chat"].'),
+    ] = None
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Return where the results come from: doc, chat or both."""
+        return frozenset(self.type or (("doc", "chat") if self.include_chats else ("doc",)))
+
+    @property
+    def with_src(self) -> bool:
+        """Return True if each result has `src`, because the request mentions chats."""
+        return self.type is not None or bool(self.include_chats)
+
+
+class DocumentSearch(_Search):
     q: Text = Field(description="What to find.", max_length=10_000)
-    limit: Count = about("Documents returned.", 10, ge=1, le=100)
-    chunk_threshold: _Share | None = about(
+    chunk_threshold: Share | None = about(
         "The score from which a chunk is relevant; a document without a relevant chunk is left out. Left "
         "out, no document is, and isRelevant means 0.5 or more."
     )
-    document_threshold: _Share = about("Least score of a document.", 0.0)
+    document_threshold: Share = about("Least score of a document.", 0.0)
     doc_id: Annotated[Text, Field(max_length=255)] | None = about(
         "Only this document, by id or customId; an unknown one is 404."
     )
-    filepath: Filepath | None = about("Exact, or a folder if it ends in /.")
-    filters: Filters | None = None
     include_full_docs: Flag = about("With each document its text, under content.", False)
     include_summary: Flag = about("With each document its summary.", False)
     only_matching_chunks: Flag = about(
         "Without the chunks before and after, which have isRelevant false.", False
-    )
-    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
-    rewrite_query: Flag = about(
-        "Also search for the question's content words, for each of its parts, and for the names in it; "
-        "by rules, without a model.",
-        False,
-    )
-    categories_filter: Annotated[Any, BeforeValidator(lambda value: None)] = about(
-        "Ignored: documents have no categories.", deprecated=True
     )
 
     @property
@@ -85,31 +103,20 @@ class Search(Tagged, AsksForChats):
         ).model_copy(update={"filters": self.filters})
 
 
-class MemorySearch(Tagged, AsksForChats):
+class MemorySearch(_Search):
     q: Query = Field(description="What to find, in plain words.", min_length=1)
     search_mode: Mode = about(
         "memories, documents (chunks), or hybrid: both, merged by similarity, each thing once.", "memories"
     )
-    limit: Count = about("Results returned.", 10, ge=1, le=100)
-    threshold: Real = about("Least similarity of a result; 0 lets everything through.", THRESHOLD, ge=0, le=1)
-    filters: Filters | None = None
-    filepath: Filepath | None = about(
-        "Only results of the document with this path; a folder if it ends in /."
-    )
+    threshold: Share = about("Least similarity of a result; 0 lets everything through.", THRESHOLD)
     include: Include = Include()
-    rewrite_query: Flag = about(
-        "Also search for the question's content words, for each of its parts, and for the names in it; the "
-        "best results of all are returned, each once. By rules, without a model.",
-        False,
-    )
-    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
     aggregate: Flag = about(
         "Accepted and without effect: nothing here writes new sentences. Not with rerank.", False
     )
 
 
 @route("POST /v3/search", "Search documents", "ScoredDocuments")
-async def search_documents(context: Context, body: Search) -> Answer:
+async def search_documents(context: Context, body: DocumentSearch) -> Answer:
     """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
     scopes = await context.scopes(body.tags)
@@ -171,7 +178,7 @@ async def _unused_keys(context: RequestContext, filters: Filter | None, scopes: 
     ]
 
 
-async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
+async def _documents(context: RequestContext, body: DocumentSearch, scopes: tuple[str, ...]) -> list[Answer]:
     async def search(wording: str) -> list[DocumentHit]:
         return (await context.core.search.documents(body.request(wording), scopes, room=sys.maxsize)).results
 
@@ -179,7 +186,7 @@ async def _documents(context: RequestContext, body: Search, scopes: tuple[str, .
     return [_document(hit, body) for hit in hits[: body.limit]]
 
 
-def _document(hit: DocumentHit, body: Search) -> Any:
+def _document(hit: DocumentHit, body: DocumentSearch) -> Any:
     chunks = [
         ANSWERS_4.fill("ScoredChunk", chunk, isRelevant=chunk.is_relevant and chunk.score >= body.relevant)
         for chunk in hit.chunks
@@ -207,7 +214,7 @@ async def _without_conversations(
     return [entry for entry in entries if entry["documentId"] not in repeats]
 
 
-def _message(match: Match, message: ChatMessage, body: Search) -> Answer:
+def _message(match: Match, message: ChatMessage, body: DocumentSearch) -> Answer:
     """Return a message as a result: a document of type `chat` with one chunk and a citation."""
     score = match.similarity
     chunk = dict(content=message.text, score=score, isRelevant=score >= body.relevant, position=0)

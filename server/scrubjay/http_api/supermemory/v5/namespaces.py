@@ -136,19 +136,9 @@ async def change_organization(context: Context, change: OrganizationChange) -> A
     return await read_organization(context)
 
 
-@route(
-    "POST /ns/{namespace}/profile",
-    "Read the profile",
-    "ProfileResponse",
-    responses={
-        200: {
-            "content": {MARKDOWN: {"schema": {"type": "string"}}},
-            "description": "With `Accept: text/markdown` as Markdown.",
-        }
-    },
-)
+@route("POST /ns/{namespace}/profile", "Read the profile", "ProfileResponse")
 async def profile(ns: Reading, request: Request, body: ProfileRequest | None = None) -> Answer | Response:
-    """Lasting facts, recent ones, and those that match each bucket; every fact word for word."""
+    """Lasting facts, recent ones, and those of each bucket; Markdown for `Accept: text/markdown`."""
     body = body or ProfileRequest()
     facts = await read_profile(ns, (ns.name,), body.filter, body.buckets)
     buckets = {name: _facts(hits) for name, hits in facts.buckets.items()}
