@@ -31,7 +31,7 @@ from scrubjay.home import openings
 from scrubjay.home.paths import open_home
 from scrubjay.http_api import tokens
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.door import Door
+from scrubjay.http_api.gateway import Gateway
 from scrubjay.http_api.options import Options, parse_address
 from scrubjay.mcp_server import resources
 from scrubjay.mcp_server.calls import call
@@ -86,8 +86,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
 _OPEN = Options(parse_address("127.0.0.1:80"), per_second=0)
 
 
-def _visitor(door: Door, key: str) -> httpx2.AsyncClient:
-    transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
+def _visitor(gateway: Gateway, key: str) -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(app=gateway, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {key}"}
     return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
 
@@ -229,10 +229,10 @@ async def test_mcp_over_http_confines_a_token_to_its_tag(house: House, tmp_path_
     held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("m") / "keys")))
     for viewer in PROJECTS[:2]:
         _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=viewer)
-        door = Door(house.app, _OPEN, held.now)
+        gateway = Gateway(house.app, _OPEN, held.now)
         address = "http://127.0.0.1/mcp"
         async with (
-            _visitor(door, key) as http,
+            _visitor(gateway, key) as http,
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
             for other in (each for each in house.owned.values() if each.scope != viewer):
@@ -245,7 +245,7 @@ async def test_mcp_over_http_confines_a_token_to_its_tag(house: House, tmp_path_
                     with pytest.raises(MCPError) as refused:
                         await client.read_resource(uri)
                     assert not _leaks(house, viewer, str(refused.value), uri)
-        async with _visitor(door, key) as http:
+        async with _visitor(gateway, key) as http:
             for scope in (PROJECTS[3], "user", "*"):
                 headers = {"X-Scrubjay-Scope": scope, "Accept": "application/json, text/event-stream"}
                 body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -1,4 +1,4 @@
-"""A client of the HTTP interface, in memory: the application behind its door, over a real engine."""
+"""A client of the HTTP interface, in memory: the application behind its gateway, over a real engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spellings import V4, V5, Hebb
 
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.door import Door
+from scrubjay.http_api.gateway import Gateway
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,7 @@ def app(mcp_server: Server[Any]) -> FastAPI:
 @pytest.fixture
 async def http(engine: Engine, app: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
     CURRENT.engine = engine
-    transport = httpx2.ASGITransport(app=Door(app), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=Gateway(app), raise_app_exceptions=False)
     key = {"Authorization": "Bearer any"}  # as every official client sends one
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=key) as client:
         yield client

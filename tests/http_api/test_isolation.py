@@ -23,7 +23,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home, open_home
 from scrubjay.http_api import tokens
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.door import Door
+from scrubjay.http_api.gateway import Gateway
 from scrubjay.http_api.options import Options, parse_address
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.mcp_server.server import build_server
@@ -47,7 +47,7 @@ GHOSTS = {
 
 class House(NamedTuple):
     """One engine, the records of the first tenant, and three clients: without any token, with a token of the
-    second tenant alone, and one that may only read, past the door.
+    second tenant alone, and one that may only read, past the gateway.
     """
 
     core: Core
@@ -59,11 +59,11 @@ class House(NamedTuple):
     reader: httpx2.AsyncClient
 
     async def ask(
-        self, door: httpx2.AsyncClient, operation: str, each: Try, tag: str, **words: str
+        self, gateway: httpx2.AsyncClient, operation: str, each: Try, tag: str, **words: str
     ) -> tuple[httpx2.Response, str]:
         """The answer, and the request as text."""
         arguments = each.filled({**self.words, "tag": tag, **words})
-        answer = await door.request(operation.partition(" ")[0], **arguments)
+        answer = await gateway.request(operation.partition(" ")[0], **arguments)
         return answer, json.dumps(arguments)
 
 
@@ -82,8 +82,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     app = build_app(engine, build_server(engine))
     held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
     _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=SECOND)
-    guarded = Door(app, Options(parse_address("127.0.0.1:80"), per_second=0), held.now)
-    opened = Door(app, Options(parse_address("127.0.0.1:80"), per_second=0))
+    guarded = Gateway(app, Options(parse_address("127.0.0.1:80"), per_second=0), held.now)
+    opened = Gateway(app, Options(parse_address("127.0.0.1:80"), per_second=0))
     async with _client(opened) as open_client, _client(guarded, key) as bound:
         words = await settle_in(open_client)
         await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")
@@ -94,8 +94,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     await engine.close()
 
 
-def _client(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
-    transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
+def _client(gateway: Gateway, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(app=gateway, raise_app_exceptions=False)
     return httpx2.AsyncClient(
         transport=transport, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"}
     )
@@ -171,19 +171,19 @@ async def test_no_client_sees_the_user_scope(house: House, operation: str):
             assert OWN not in answer.text, request
 
 
-async def _finds_nothing(house: House, door: httpx2.AsyncClient, operation: str, each: Try) -> None:
+async def _finds_nothing(house: House, gateway: httpx2.AsyncClient, operation: str, each: Try) -> None:
     """The answer holds nothing of the first tenant; a record hidden from the second is answered like one that
     does not exist.
     """
-    answer, request = await house.ask(door, operation, each, SECOND)
+    answer, request = await house.ask(gateway, operation, each, SECOND)
     shown = (request, answer.status_code, answer.text)
-    wanted = (each.bound if door is house.bound else 0) or each.status
+    wanted = (each.bound if gateway is house.bound else 0) or each.status
     assert answer.status_code == wanted if wanted else answer.is_success or answer.status_code == GONE, shown
     assert SECRET not in answer.text and OWN not in answer.text, shown
     ids = {id for id in house.before if id not in (FIRST, "user")} | {FIRST}
     assert not [id for id in ids if id in answer.text and id not in request], shown
     if answer.status_code == GONE:
-        nowhere, _ = await house.ask(door, operation, each, SECOND, **GHOSTS)
+        nowhere, _ = await house.ask(gateway, operation, each, SECOND, **GHOSTS)
         said = answer.text
         for name, ghost in GHOSTS.items():
             said = said.replace(house.words[name], ghost)

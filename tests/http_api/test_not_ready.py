@@ -16,7 +16,7 @@ from http_api.tenants import SECOND, TRIES, settle_in
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.door import Door
+from scrubjay.http_api.gateway import Gateway
 from scrubjay.http_api.options import Options, parse_address
 from scrubjay.mcp_server.server import build_server
 
@@ -24,8 +24,10 @@ PLACEHOLDERS: dict[str, str] = defaultdict(lambda: "nobody")
 
 
 def client_of(engine: Engine) -> httpx2.AsyncClient:
-    door = Door(build_app(engine, build_server(engine)), Options(parse_address("127.0.0.1:80"), per_second=0))
-    transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
+    gateway = Gateway(
+        build_app(engine, build_server(engine)), Options(parse_address("127.0.0.1:80"), per_second=0)
+    )
+    transport = httpx2.ASGITransport(app=gateway, raise_app_exceptions=False)
     key = {"Authorization": "Bearer any"}
     return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=key)
 

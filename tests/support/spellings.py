@@ -255,11 +255,11 @@ class Hebb(Api):
 def with_permissions(app: ASGIApp, permissions: Permissions) -> httpx2.AsyncClient:
     """A client whose token has these permissions."""
 
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+    async def gateway(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, "state": {**scope.get("state", {}), "permissions": permissions}}, receive, send)
 
     return httpx2.AsyncClient(
-        transport=httpx2.ASGITransport(app=door, raise_app_exceptions=False), base_url="http://127.0.0.1"
+        transport=httpx2.ASGITransport(app=gateway, raise_app_exceptions=False), base_url="http://127.0.0.1"
     )
 
 

@@ -17,7 +17,7 @@ from patterns import Pattern, attacks, patterns
 from scrubjay.histories.tasks import _CALL, _elements
 from scrubjay.hooks import hosts
 from scrubjay.hosts import json_text
-from scrubjay.http_api import door
+from scrubjay.http_api import gateway
 from scrubjay.http_api.supermemory.matches import rewrites
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
@@ -259,7 +259,7 @@ def test_every_pattern_takes_linear_time_on_texts_made_of_its_own_parts() -> Non
         (lambda text: marked("which port?", text), "_" * 20_000),
         (rewrites, " " * 9_900 + "x"),
         (lambda text: defines(text, frozenset({"Heron"})), "\n" * 20_000 + "Heron"),
-        (door._HOST.fullmatch, ":" * 20_000 + "!"),
+        (gateway._HOST.fullmatch, ":" * 20_000 + "!"),
         (lambda text: list(_elements(_CALL, text)), "<read_file>" * 20_000),
         (json_text._without_comments, '"' * 5_000 + '\\"' * 20_000),
         (paragraphs, "    a" + "\n    \x0c" * 40 + "\nx"),

@@ -1,1 +1,1 @@
-"""The HTTP face: the routes of supermemory's and of Hebb Mind's clients, and MCP over HTTP."""
+"""The HTTP interface: the routes of supermemory's and of Hebb Mind's clients, and MCP over HTTP."""

@@ -15,7 +15,7 @@ from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api import hebb, openapi
 from scrubjay.http_api.answering import answering
-from scrubjay.http_api.door import Door
+from scrubjay.http_api.gateway import Gateway
 from scrubjay.http_api.mcp import PATH, McpOverHttp
 from scrubjay.http_api.options import Options
 from scrubjay.http_api.refusals import add_error_handlers
@@ -39,7 +39,7 @@ Scrubjay {VERSION}, the memory of a coding assistant, on this machine.
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     """Build the application of this engine; MCP answers while its lifespan runs.
 
-    Every request needs `request.state.permissions`, which `Door` sets.
+    Every request needs `request.state.permissions`, which `Gateway` sets.
     """
     mcp = McpOverHttp(mcp_server)
 
@@ -67,6 +67,6 @@ async def serving(
 ) -> AsyncIterator[None]:
     """Answer HTTP on this socket until the block ends."""
     tokens = Tokens(engine.home, [options.token] if options.token else [])
-    door = Door(build_app(engine, mcp_server), options, tokens.now)
-    async with answering(door, listening):
+    gateway = Gateway(build_app(engine, mcp_server), options, tokens.now)
+    async with answering(gateway, listening):
         yield

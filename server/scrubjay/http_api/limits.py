@@ -15,25 +15,25 @@ from scrubjay.wire.messages import LARGE, NOT_UTF_8, crowded_error, is_crowded
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form around it
 BURST_SECONDS = 2.0  # a caller may send the requests of this time at once
-AT_ONCE = session.AT_ONCE  # requests of one caller that are processed at once
-WAITING = 256  # requests of one caller that wait for their turn
+AT_ONCE = session.AT_ONCE  # requests of one caller that are processed at the same time
+WAITING = 256  # requests of one caller that may wait for a slot
 DROP_SECONDS = 5.0  # longest time for which the rest of a body that is too long is read and discarded
 # The bytes of all queued bodies together; the first PIECE of each does not count.
 MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once
 
 
-class Room:
+class BufferedBytes:
     """Counts the bytes that are buffered for queued requests."""
 
-    held = 0
+    count = 0
 
 
 class Body:
     """The body of one request, read before it takes a slot: a slow sender does not block other requests."""
 
-    def __init__(self, receive: Receive, room: Room, limit: int) -> None:
-        self._receive, self._room, self.limit = receive, room, limit
+    def __init__(self, receive: Receive, buffered: BufferedBytes, limit: int) -> None:
+        self._receive, self._buffered, self.limit = receive, buffered, limit
         self._data = bytearray()
         self._delivered = 0  # bytes that the application has received
         self._is_forgotten = self._is_whole = False
@@ -55,10 +55,10 @@ class Body:
     def _add(self, data: bytes) -> None:
         queued_before = self._queued_bytes
         self._data += data
-        self._room.held += self._queued_bytes - queued_before
+        self._buffered.count += self._queued_bytes - queued_before
         if len(self._data) > self.limit:
             raise self.too_large()
-        if self._queued_bytes and self._room.held > MOST_HELD:
+        if self._queued_bytes and self._buffered.count > MOST_HELD:
             headers = {"Retry-After": "1", "Connection": "close"}
             raise HTTPException(503, "Too much is sent here at once. Send it again in a moment.", headers)
 
@@ -110,7 +110,7 @@ class Body:
 
     def forget(self) -> None:
         """Free the memory of the body."""
-        self._room.held -= self._queued_bytes
+        self._buffered.count -= self._queued_bytes
         self._data, self._is_forgotten = bytearray(), True
 
 
@@ -166,7 +166,7 @@ class Rate:
         return self._window_start + self._window - now if self._requests[caller] > self._limit else 0.0
 
 
-class Turns:
+class Slots:
     """Lets `AT_ONCE` requests of each caller work, and queues up to `WAITING` more, the oldest first.
 
     So a caller with 600 requests does not delay other callers.

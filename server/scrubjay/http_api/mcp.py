@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: the same server as over the pipe, behind the same `Door` as every route.
+"""MCP over streamable HTTP: the same server as over the pipe, behind the same `Gateway` as every route.
 
 Requests are stateless in both generations of the protocol: the tools never ask the client anything, so a
 session would be empty, and any of several engines can answer the next request. A client of the older
@@ -32,7 +32,7 @@ class McpOverHttp:
     """The ASGI application at `/mcp`; it answers inside the block of `sessions.run()`."""
 
     def __init__(self, server: Server[Any]) -> None:
-        # The door checks Host, Origin and size; the SDK's own limit must not be smaller.
+        # The gateway checks Host, Origin and size; the SDK's own limit must not be smaller.
         self.sessions = StreamableHTTPSessionManager(
             server, stateless=True, max_request_body_size=LONGEST_BODY
         )

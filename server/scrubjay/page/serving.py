@@ -1,7 +1,7 @@
 """Serves the page to browsers that opened a link: its files, the calls of `page.calls`, and news of changes.
 
-It uses the `Door` of the HTTP interface, on its own port. A link works once: the key in its fragment, which
-browsers do not send by themselves, is exchanged for a cookie. The content security policy ensures that
+It uses the `Gateway` of the HTTP interface, on its own port. A link works once: the key in its fragment,
+which browsers do not send by themselves, is exchanged for a cookie. The content security policy ensures that
 nothing comes from another origin, that there is no inline script or style, and that no text becomes markup.
 """
 
@@ -33,7 +33,7 @@ from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.files import parse_json
 from scrubjay.home.scopes import USER_SCOPE, is_scope, own_names
 from scrubjay.http_api.answering import answering
-from scrubjay.http_api.door import Door
+from scrubjay.http_api.gateway import Gateway
 from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.refusals import status_of
 from scrubjay.models.records import AnyRecord, derived_id
@@ -283,7 +283,7 @@ async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Pa
     page = Page(engine, hosts)
     options, listening = Options(Address("127.0.0.1", 0)).bind()
     with contextlib.closing(listening):
-        async with answering(Door(page, options), listening):
+        async with answering(Gateway(page, options), listening):
             log.info("the page is served at port %d", options.address.port)
             try:
                 yield page, options.address.url

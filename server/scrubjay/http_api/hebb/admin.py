@@ -25,7 +25,7 @@ async def consolidate(request: HebbRequest) -> Answer:
 @route("GET /health", "Read whether the engine is ready", "Health", include_in_schema=False)
 @route("GET /api/v1/health", "Read whether the engine is ready", "Health")
 async def health(request: Request) -> Answer:
-    """`starting` while it opens its store, `failed` if it could not; it answers at once."""
+    """The status is `starting` while the engine opens its store, `failed` if it could not, else `ok`."""
     engine = request.app.state.engine
     state = "failed" if engine.failure else "ok" if engine.ready else "starting"
     return dict(status=state, version=VERSION)

@@ -79,7 +79,7 @@ class MemoryCreate(Body):
 
 
 class MemoryUpdate(Body):
-    """What to change of a memory; what is left out stays. `metadata` replaces all of it."""
+    """Changes to a memory. A field left out does not change; `metadata` replaces all metadata."""
 
     content: Content | None = None
     importance_score: Importance | None = None

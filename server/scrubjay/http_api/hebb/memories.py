@@ -27,7 +27,7 @@ MemoryId = Annotated[str, Path(min_length=1, max_length=200)]
 
 @route("POST /api/v1/memories", "Keep one memory", "Memory", status=201)
 async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
-    """The same words again are the same memory, which becomes what the request says of it."""
+    """Keep a memory; the same words again update the same memory."""
     scope = request.write_scope()
     await require_partition(request, item.partition_id)
     return await as_memory(request.core, await _store(request, item, scope)) | unknown_fields(item)
@@ -37,10 +37,7 @@ async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
 async def create_batch(
     request: HebbRequest, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]
 ) -> list[Answer]:
-    """A bare list; the answer has one memory for each, in the same order.
-
-    An unknown partition refuses all of them.
-    """
+    """The body and the answer are lists in the same order. An unknown partition refuses all memories."""
     scope = request.write_scope()
     for partition_id in {item.partition_id for item in items}:
         await require_partition(request, partition_id)
@@ -61,7 +58,7 @@ async def listed(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Answer:
-    """Facts in their newest version, and turns; a fact by when it was added, a turn by when it was said."""
+    """Facts in their newest version, by the time of their addition, and turns, by the time of their words."""
     required_tags = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
     page = await request.core.lists.facts_and_turns(
         await request.read_scopes(), start=offset, size=limit, partition_id=partition_id, tags=required_tags
@@ -78,10 +75,7 @@ async def read(request: HebbRequest, memory_id: MemoryId) -> Answer:
 
 @route("PATCH /api/v1/memories/{memory_id}", "Change one memory", "Memory")
 async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Answer:
-    """The id stays; the old words become an older version.
-
-    A turn keeps what was said and is refused.
-    """
+    """The id does not change; the old words become an older version. The words of a turn cannot change."""
     record = await request.memory(memory_id)
     request.permissions.write_scope(record.scope)
     if isinstance(record, Turn):
@@ -96,7 +90,7 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
 
 @route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", status=204)
 async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
-    """It leaves every search and list; `scrubjay restore` brings it back."""
+    """Hide a memory from every search and list; `scrubjay restore` brings it back."""
     record = await request.memory(memory_id)
     scope = request.permissions.write_scope(record.scope)
     await request.core.removal.forget(Forget(id=record.id, reason="deleted over HTTP"), scope, SOURCE)
@@ -123,7 +117,7 @@ async def _revise(request: HebbContext, fact: records.Memory, changes: dict[str,
 async def _add(
     request: HebbContext, values: dict[str, Any], scope: str, source: str
 ) -> tuple[records.Memory, bool]:
-    """Add a fact; return it, and whether it was known already."""
+    """Add a fact; return it, and True if it was known already."""
     fields = {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
     added: MemoryAdded = await request.write("memory", AddMemory(**fields), scope=scope, source=source)
     return (await request.core.lists.get(records.Memory, [added.id]))[added.id], added.action == "known"

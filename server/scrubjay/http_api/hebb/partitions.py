@@ -43,7 +43,7 @@ async def listed(request: HebbRequest) -> list[Answer]:
 
 @route("POST /api/v1/partitions", "Make a partition", "Partition", status=201)
 async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
-    """It belongs to the scope that the request writes to."""
+    """The new partition belongs to the scope that the request writes to."""
     scope, book, now = request.write_scope(), request.core.partitions, request.now
     if item.id in book.of(await _scopes(request)):
         raise InputError(f"A partition {item.id!r} exists already. Change that one, or choose another id.")
@@ -53,7 +53,7 @@ async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
 
 @route("GET /api/v1/partitions/{partition_id}", "Read a partition", "Partition")
 async def read(request: HebbRequest, partition_id: PathId) -> Answer:
-    """One partition and how many memories it holds."""
+    """One partition, and its number of memories."""
     if (partition := (await partitions(request)).get(partition_id)) is None:
         raise NotFound(f"There is no partition {partition_id[:80]!r}. GET /api/v1/partitions lists them.")
     return partition
@@ -72,7 +72,7 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
 
 @route("DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status=204)
 async def delete(request: HebbRequest, partition_id: PathId) -> None:
-    """A system partition, or one with memories, is refused."""
+    """Delete a partition, unless it is a system partition or contains memories."""
     partition = await read(request, partition_id)
     if partition["memory_count"] and not partition["is_system"]:
         content = f"{partition['memory_count']:,} memories"

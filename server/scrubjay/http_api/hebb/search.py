@@ -24,7 +24,7 @@ route = Routes(HEBB_ANSWERS)
 
 @route("POST /api/v1/search", "Recall memories", "SearchResponse")
 async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
-    """The `top_k` best, whatever the window.
+    """The `top_k` best memories; a window does not change them.
 
     A long turn is shown by its best part; read it by its id for all of it. Relevance is calibrated to [0, 1],
     importance is importance_score / 10, and recency is 0.5 ^ (days / 30) since the last access, for a turn

@@ -55,7 +55,7 @@ def from_json(value: Any) -> Any:
     return value
 
 
-class Form(BaseModel):
+class FileForm(BaseModel):
     """A form with a file; its objects may be sent as JSON text."""
 
     file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
@@ -82,7 +82,7 @@ Content = Annotated[
         description="The text, plain or Markdown. A URL is stored as it is: nothing is fetched.",
     ),
 ]
-OwnId = Annotated[
+CustomId = Annotated[
     Annotated[Text, Field(max_length=LONGEST_ID)] | None,
     Field(
         description="Your own id. Adding under an existing one continues that document: a text that contains "
@@ -104,7 +104,7 @@ Dreaming = Annotated[
 ]
 
 
-class Described(BaseModel):
+class DocumentDetails(BaseModel):
     """What a client can say about a document in addition to its text. A field left out is not changed."""
 
     metadata: Metadata | None = about(

@@ -19,7 +19,7 @@ from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import ScopeSettings
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE, RequestContext
-from scrubjay.http_api.supermemory.fields import Described
+from scrubjay.http_api.supermemory.fields import DocumentDetails
 from scrubjay.models.filters import Filter
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document
@@ -41,7 +41,7 @@ class NewDocument(NamedTuple):
 
     scope: str
     text: DocumentText
-    body: Any  # a `Described`
+    body: Any  # a `DocumentDetails`
 
 
 async def as_text(body: Any, task_type: str | None = None) -> DocumentText:
@@ -99,7 +99,7 @@ async def add_batch(
 
 
 async def change_document(
-    context: RequestContext, document: Document, body: Described, values: Mapping[str, Any]
+    context: RequestContext, document: Document, body: DocumentDetails, values: Mapping[str, Any]
 ) -> Answer:
     """Change these fields of a document, named as in `DocumentText`; new content replaces its text."""
     await _store_background(context, document.scope, body)
@@ -191,7 +191,7 @@ async def read_profile(
     return Profile(facts.static, facts.recent, buckets) if facts else Profile([], [], buckets)
 
 
-async def _store_background(context: RequestContext, scope: str, body: Described) -> None:
+async def _store_background(context: RequestContext, scope: str, body: DocumentDetails) -> None:
     await context.core.scope_settings.keep_context(scope, body.background, context.now)
 
 

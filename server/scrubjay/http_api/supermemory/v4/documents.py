@@ -48,14 +48,14 @@ WithinTag = Annotated[
 ]
 
 
-class DocumentFields(fields.Described, Tagged):
+class DocumentFields(fields.DocumentDetails, Tagged):
     """What a client can say about a document in addition to its text."""
 
     container_tags: TagList | None = about(
         "The older spelling. A document belongs to the first tag, or to `sm_project_default`; the others are "
         "shown with it as labels."
     )
-    custom_id: fields.OwnId = None
+    custom_id: fields.CustomId = None
     filepath: Filepath | None = about("Its path in your own order; searched by prefix.")
 
     def tag(self) -> str | None:
@@ -82,7 +82,7 @@ class ChangedDocument(DocumentFields):
     content: fields.Content | None = None
 
 
-class Upload(fields.Form, DocumentFields):
+class Upload(fields.FileForm, DocumentFields):
     file: fields.File
 
 

@@ -79,5 +79,5 @@ async def _writable(context: Context, namespace: Namespace) -> NamespaceContext:
     return NamespaceContext(**vars(context), name=context.permissions.write_scope(namespace))
 
 
-Reading = Annotated[NamespaceContext, Depends(_readable)]
-Writing = Annotated[NamespaceContext, Depends(_writable)]
+ReadNamespace = Annotated[NamespaceContext, Depends(_readable)]
+WriteNamespace = Annotated[NamespaceContext, Depends(_writable)]

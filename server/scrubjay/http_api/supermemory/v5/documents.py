@@ -17,8 +17,8 @@ from scrubjay.http_api.supermemory.v5.bodies import (
     NamespaceContext,
     PageNumber,
     PageSize,
-    Reading,
-    Writing,
+    ReadNamespace,
+    WriteNamespace,
     split_names,
 )
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
@@ -36,9 +36,9 @@ Kind = Literal["documents", "chunks", "memories"]
 Rows = tuple[list[Answer], int]  # the rows of one page, and the total
 
 
-class Input(fields.Described, fields.Body5):
+class Input(fields.DocumentDetails, fields.Body5):
     content: fields.Content
-    custom_id: fields.OwnId = None
+    custom_id: fields.CustomId = None
 
 
 class Batch(fields.Body5):
@@ -51,15 +51,15 @@ class Batch(fields.Body5):
     dreaming: fields.Dreaming = None
 
 
-class Change(fields.Described, fields.Body5):
+class Change(fields.DocumentDetails, fields.Body5):
     content: fields.Content | None = None
 
 
-class Upload(fields.Form, fields.Described, fields.Body5):
+class Upload(fields.FileForm, fields.DocumentDetails, fields.Body5):
     file: fields.File
 
 
-class Reupload(fields.Form, fields.Described, fields.Body5):
+class Reupload(fields.FileForm, fields.DocumentDetails, fields.Body5):
     file: fields.File | None = None
 
 
@@ -87,14 +87,14 @@ class Counting(fields.Body5):
 
 
 @route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
-async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
+async def upload(ns: WriteNamespace, body: Annotated[Upload, _AS_FORM]) -> Answer:
     """Read a file of at most 50 MB and add its text; one that cannot be read becomes a failed document."""
     text = await resources.read_upload(body.file, ns.name, body.values())
     return await resources.add_document(ns, resources.NewDocument(ns.name, text, body))
 
 
 @route("POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", "Ref")
-async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _AS_FORM]) -> Answer:
+async def replace(ns: WriteNamespace, record_id: DocumentId, body: Annotated[Upload, _AS_FORM]) -> Answer:
     """A document gets the text of a file, its title, and the metadata sent with it; its id stays."""
     document = await ns.document(record_id)
     text = await resources.read_upload(body.file, ns.name, body.values(), may_fail=False)
@@ -102,7 +102,9 @@ async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _A
 
 
 @route("PATCH /ns/{namespace}/document/file/{id:path}", "Change a document that was a file", "Ref")
-async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reupload, _AS_FORM]) -> Answer:
+async def change_file(
+    ns: WriteNamespace, record_id: DocumentId, body: Annotated[Reupload, _AS_FORM]
+) -> Answer:
     """A new file replaces the text; fields left out do not change."""
     document, values = await ns.document(record_id), body.values()
     if body.file is not None:
@@ -113,7 +115,7 @@ async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reuplo
 
 
 @route("POST /ns/{namespace}/document", "Add a document", "Ref")
-async def add(ns: Writing, body: Input) -> Answer:
+async def add(ns: WriteNamespace, body: Input) -> Answer:
     """Add a text; it is on disk when this answers. Repeating the call changes nothing."""
     return await resources.add_document(
         ns, resources.NewDocument(ns.name, await resources.as_text(body), body)
@@ -121,7 +123,7 @@ async def add(ns: Writing, body: Input) -> Answer:
 
 
 @route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
-async def add_batch(ns: Writing, body: Batch) -> Answer:
+async def add_batch(ns: WriteNamespace, body: Batch) -> Answer:
     """Add documents, the earliest date first; a refused one is reported and does not stop the others."""
 
     async def read(values: dict[str, Any]) -> resources.NewDocument:
@@ -137,7 +139,7 @@ async def add_batch(ns: Writing, body: Batch) -> Answer:
 
 @route("GET /ns/{namespace}/document/{id:path}", "Read a document", "WholeDocument")
 async def read(
-    ns: Reading,
+    ns: ReadNamespace,
     record_id: DocumentId,
     include: Annotated[
         list[Literal["chunks", "memories"]],
@@ -160,21 +162,21 @@ async def read(
 
 
 @route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", "Ref")
-async def change(ns: Writing, record_id: DocumentId, body: Change) -> Answer:
+async def change(ns: WriteNamespace, record_id: DocumentId, body: Change) -> Answer:
     """New content replaces the text and its memories; a change of other fields computes no new vectors."""
     document = await ns.document(record_id)
     return await resources.change_document(ns, document, body, await resources.changes(body))
 
 
 @route("DELETE /ns/{namespace}/document", "Delete documents", "DeleteResult")
-async def delete(ns: Writing, body: Deletion) -> Answer:
+async def delete(ns: WriteNamespace, body: Deletion) -> Answer:
     """Hide documents and their memories from every search and list; unknown ids are reported."""
     rows, errors = await resources.delete_each(ns, body.ids, ns.document)
     return dict(count=len(rows), errors=errors)
 
 
 @route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
-async def memory_counts(ns: Reading, request: Counting) -> Answer:
+async def memory_counts(ns: ReadNamespace, request: Counting) -> Answer:
     """How many memories were learned from each of these documents; ids of other namespaces are left out."""
     ids = dict.fromkeys(request.ids)
     rows = await ns.core.lists.cited_documents(ids)
@@ -185,7 +187,7 @@ async def memory_counts(ns: Reading, request: Counting) -> Answer:
 
 @route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
 async def list_page(
-    ns: Reading,
+    ns: ReadNamespace,
     kind: Annotated[Kind, Path(alias="type")],
     listing: Listing | None = None,
     page: PageNumber = 1,

@@ -12,7 +12,13 @@ from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body5, GivenId, type_of
-from scrubjay.http_api.supermemory.v5.bodies import MemoryId, NamespaceContext, Reading, Writing, split_names
+from scrubjay.http_api.supermemory.v5.bodies import (
+    MemoryId,
+    NamespaceContext,
+    ReadNamespace,
+    WriteNamespace,
+    split_names,
+)
 from scrubjay.models.fields import Flag
 from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Memory
@@ -39,7 +45,7 @@ class Matching(Body5):
 @route(
     "DELETE /ns/{namespace}/memories/semantic", "Forget the memories that a query is about", "ForgetResult"
 )
-async def forget_matching(ns: Writing, request: Matching) -> Answer:
+async def forget_matching(ns: WriteNamespace, request: Matching) -> Answer:
     """Forget the facts that a query is about, at most 100; with `dryRun` only list them, best first."""
     hits = await resources.forget_matching(ns, ns.name, request.query, dry_run=request.dry_run)
     facts = [dict(id=hit.id, memory=hit.memory or "") for hit in hits]
@@ -48,7 +54,7 @@ async def forget_matching(ns: Writing, request: Matching) -> Answer:
 
 @route("GET /ns/{namespace}/memories/{id}", "Read a memory", "MemoryDetails")
 async def read_memory(
-    ns: Reading,
+    ns: ReadNamespace,
     record_id: MemoryId,
     include: Annotated[
         list[Literal["related", "documents"]],
@@ -70,7 +76,7 @@ async def read_memory(
 
 
 @route("DELETE /ns/{namespace}/memories", "Forget memories", "ForgetResult")
-async def forget_memories(ns: Writing, request: Exact) -> Answer:
+async def forget_memories(ns: WriteNamespace, request: Exact) -> Answer:
     """Hide these facts from every search and profile; unknown ids are reported."""
     facts, errors = await resources.delete_each(ns, request.ids, ns.memory)
     forgotten = [dict(id=fact.id, memory=fact.content) for fact in facts]

@@ -21,8 +21,8 @@ from scrubjay.http_api.supermemory.v5.bodies import (
     NamespaceName,
     PageNumber,
     PageSize,
-    Reading,
-    Writing,
+    ReadNamespace,
+    WriteNamespace,
 )
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.models.requests import about
@@ -80,13 +80,13 @@ async def list_namespaces(
 
 
 @route("GET /ns/{namespace}", "Read a namespace", "NamespaceDetails")
-async def read_namespace(ns: Reading) -> Answer:
+async def read_namespace(ns: ReadNamespace) -> Answer:
     """The description of a namespace."""
     return await _details(ns)
 
 
 @route("PATCH /ns/{namespace}", "Change a namespace", "NamespaceDetails")
-async def change_namespace(ns: Writing, change: NamespaceChange) -> Answer:
+async def change_namespace(ns: WriteNamespace, change: NamespaceChange) -> Answer:
     """Describe a namespace; a new one begins with that."""
     await _describe(ns, ns.name, change.supporting_context)
     return await _details(ns)
@@ -99,7 +99,7 @@ async def change_namespace(ns: Writing, change: NamespaceChange) -> Answer:
     responses={202: {"description": "Everything was moved.", **of_json(ANSWERS_5.schema("Moved"))}},
 )
 async def delete_namespace(
-    ns: Writing,
+    ns: WriteNamespace,
     move_to: Annotated[
         NamespaceName | None,
         Query(
@@ -123,7 +123,7 @@ async def delete_namespace(
 
 @route("GET /organization", "Read the background to all namespaces", "Organization")
 async def read_organization(context: Context) -> Answer:
-    """Background to every namespace, and how many there are."""
+    """The background to all namespaces, and their number."""
     text = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
     return dict(organizationalContext=text, namespaceCount=len(await every_scope(context)))
 
@@ -137,7 +137,9 @@ async def change_organization(context: Context, change: OrganizationChange) -> A
 
 
 @route("POST /ns/{namespace}/profile", "Read the profile", "ProfileResponse")
-async def profile(ns: Reading, request: Request, body: ProfileRequest | None = None) -> Answer | Response:
+async def profile(
+    ns: ReadNamespace, request: Request, body: ProfileRequest | None = None
+) -> Answer | Response:
     """Lasting facts, recent ones, and those of each bucket; Markdown for `Accept: text/markdown`."""
     body = body or ProfileRequest()
     facts = await read_profile(ns, (ns.name,), body.filter, body.buckets)
@@ -149,20 +151,20 @@ async def profile(ns: Reading, request: Request, body: ProfileRequest | None = N
 
 
 @route("GET /ns/{namespace}/profile/buckets", "Read the buckets of a profile", "Buckets")
-async def read_buckets(ns: Reading) -> Answer:
+async def read_buckets(ns: ReadNamespace) -> Answer:
     """The sections of the profile in addition to `static` and `dynamic`."""
     return dict(buckets=dict(ns.core.scope_settings.buckets(ns.name)))
 
 
 @route("PUT /ns/{namespace}/profile/buckets", "Add buckets, or change their descriptions", "Buckets")
-async def set_buckets(ns: Writing, change: BucketChange) -> Answer:
+async def set_buckets(ns: WriteNamespace, change: BucketChange) -> Answer:
     """Buckets that are not named do not change."""
     await ns.core.scope_settings.change(ns.name, lambda old: old.with_buckets(change.buckets), ns.now)
     return await read_buckets(ns)
 
 
 @route("DELETE /ns/{namespace}/profile/buckets", "Remove buckets", "Buckets")
-async def delete_buckets(ns: Writing, names: BucketNames) -> Answer:
+async def delete_buckets(ns: WriteNamespace, names: BucketNames) -> Answer:
     """An unknown name changes nothing."""
     settings = ns.core.scope_settings
     if set(names.buckets) & settings.of(ns.name).buckets.keys():

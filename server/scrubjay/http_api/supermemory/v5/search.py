@@ -9,7 +9,7 @@ from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import Body5
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, find_matches
-from scrubjay.http_api.supermemory.v5.bodies import NamespaceContext, Reading
+from scrubjay.http_api.supermemory.v5.bodies import NamespaceContext, ReadNamespace
 from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory.v5.memories import Included, as_source, read_included
 from scrubjay.models.fields import Count, Flag
@@ -45,7 +45,7 @@ class SearchRequest(Body5):
 
 
 @route("POST /ns/{namespace}/search", "Search", "SearchResponse")
-async def search(ns: Reading, request: SearchRequest) -> Answer:
+async def search(ns: ReadNamespace, request: SearchRequest) -> Answer:
     """Facts and passages of documents, most similar first; a passage that repeats a fact is left out."""
     started = perf_counter()
     include = request.include

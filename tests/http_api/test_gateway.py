@@ -1,4 +1,4 @@
-"""Access control on every route: tokens, Host and Origin, sizes and rates. The application behind the door
+"""Access control on every route: tokens, Host and Origin, sizes and rates. The application behind the gateway
 returns the permissions that it got.
 """
 
@@ -23,8 +23,8 @@ from starlette.types import Message, Receive, Scope, Send
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 from scrubjay.http_api import answering, limits, tokens
-from scrubjay.http_api import door as door_module
-from scrubjay.http_api.door import Door
+from scrubjay.http_api import gateway as gateway_module
+from scrubjay.http_api.gateway import Gateway
 from scrubjay.http_api.limits import AT_ONCE, LONGEST_BODY, WAITING, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.wire.messages import LARGE, MOST_MARKS
@@ -41,21 +41,21 @@ async def says_its_permissions(scope: Scope, receive: Receive, send: Send) -> No
     )
 
 
-def visitor(door: Door, base: str = "http://127.0.0.1:6767") -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=door), base_url=base)
+def visitor(gateway: Gateway, base: str = "http://127.0.0.1:6767") -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=gateway), base_url=base)
 
 
 @pytest.fixture
 async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a `Door` without tokens."""
-    async with visitor(Door(says_its_permissions)) as client:
+    """A client of a `Gateway` without tokens."""
+    async with visitor(Gateway(says_its_permissions)) as client:
         yield client
 
 
 @pytest.fixture
-def guarded(home: Home) -> Door:
-    """A `Door` that accepts the home's tokens."""
-    return Door(says_its_permissions, Options(HERE), tokens.Tokens(home).now)
+def guarded(home: Home) -> Gateway:
+    """A `Gateway` that accepts the home's tokens."""
+    return Gateway(says_its_permissions, Options(HERE), tokens.Tokens(home).now)
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ async def test_on_loopback_any_key_is_accepted_while_there_is_no_token(open_clie
 
 
 async def test_tokens_are_required_as_soon_as_they_exist_and_until_they_are_removed(
-    home: Home, guarded: Door
+    home: Home, guarded: Gateway
 ):
     async with visitor(guarded) as client:
         assert (await client.get("/")).status_code == 200
@@ -90,12 +90,12 @@ async def test_tokens_are_required_as_soon_as_they_exist_and_until_they_are_remo
 
 
 async def test_a_public_address_needs_a_key_even_after_the_last_token_is_removed(home: Home):
-    door = Door(says_its_permissions, Options(EVERYWHERE), tokens.Tokens(home).now)
-    async with visitor(door, "http://10.0.0.7:6767") as client:
+    gateway = Gateway(says_its_permissions, Options(EVERYWHERE), tokens.Tokens(home).now)
+    async with visitor(gateway, "http://10.0.0.7:6767") as client:
         assert (await client.get("/")).status_code == 401
 
 
-async def test_a_read_only_token_searches_and_lists_and_changes_nothing(home: Home, guarded: Door):
+async def test_a_read_only_token_searches_and_lists_and_changes_nothing(home: Home, guarded: Gateway):
     _, key = tokens.add(home, NOW, read_only=True)
     reads = "/v3/search /v4/search /v4/profile /v4/profile/buckets /v3/documents/list /v3/documents/documents".split()
     reads += "/v4/memories/list /ns/a/search /ns/a/profile /ns/a/list/documents /api/v1/search /mcp".split()
@@ -112,7 +112,7 @@ async def test_a_read_only_token_searches_and_lists_and_changes_nothing(home: Ho
             assert answer.status_code == 403 and "may only read" in answer.text, (verb, path)
 
 
-async def test_a_server_with_unreadable_tokens_accepts_no_key(home: Home, guarded: Door):
+async def test_a_server_with_unreadable_tokens_accepts_no_key(home: Home, guarded: Gateway):
     with open(home.tokens, "w") as file:
         file.write("{")
     async with visitor(guarded) as client:
@@ -142,7 +142,7 @@ async def test_a_foreign_name_that_points_here_is_rejected(open_client: httpx2.A
     [("10.0.0.7", 401), ("[fd00::7]:6767", 401), ("nas.lan:6767", 401), ("evil.example", 421)],
 )
 async def test_on_a_public_address_numbers_and_allowed_names_are_answered(host: str, status: int):
-    async with visitor(Door(says_its_permissions, Options(EVERYWHERE, names=("nas.lan",)))) as client:
+    async with visitor(Gateway(says_its_permissions, Options(EVERYWHERE, names=("nas.lan",)))) as client:
         assert (await client.get("/", headers={"Host": host})).status_code == status
 
 
@@ -156,10 +156,10 @@ async def test_a_page_of_a_foreign_origin_is_refused(open_client: httpx2.AsyncCl
 async def test_only_an_allowed_origin_may_ask(home: Home):
     _, key = tokens.add(home, NOW)
     page = "https://app.example.com"
-    door = Door(says_its_permissions, Options(HERE, origins=(page,)), tokens.Tokens(home).now)
+    gateway = Gateway(says_its_permissions, Options(HERE, origins=(page,)), tokens.Tokens(home).now)
     wish = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
     evil = {"Origin": "https://evil.example"}
-    async with visitor(door) as client:
+    async with visitor(gateway) as client:
         preflight = await client.options("/v4/search", headers={"Origin": page, **wish})
         assert preflight.status_code == 200 and preflight.headers["access-control-allow-origin"] == page
         assert "authorization" in preflight.headers["access-control-allow-headers"].lower()
@@ -197,7 +197,7 @@ async def test_a_too_long_body_is_refused_with_or_without_a_declared_length():
         for _ in range(size // 1_000_000):
             yield b"x" * 1_000_000
 
-    async with visitor(Door(says_its_permissions)) as client:
+    async with visitor(Gateway(says_its_permissions)) as client:
         said = await client.post(
             "/v3/documents", content=b"", headers={"Content-Length": str(LONGEST_BODY + 1)}
         )
@@ -211,7 +211,7 @@ async def test_a_too_long_body_is_refused_with_or_without_a_declared_length():
 
 async def test_json_with_too_many_parts_is_refused_before_parsing_but_accepted_as_a_file():
     crowd = b'{"tags":[' + b",".join([b"[]"] * MOST_MARKS) + b"]}"
-    async with visitor(Door(says_its_permissions)) as client:
+    async with visitor(Gateway(says_its_permissions)) as client:
         refused = await client.post("/v4/search", content=crowd, headers={"Content-Type": "application/json"})
         key = {"Authorization": "Bearer any"}
         taken = await client.post("/v3/documents/file", files={"file": crowd}, headers=key)
@@ -250,7 +250,7 @@ async def test_large_bodies_are_handled_one_at_a_time_and_small_ones_meanwhile()
         working -= large
         await JSONResponse({})(scope, receive, send)
 
-    async with visitor(Door(app)) as client:
+    async with visitor(Gateway(app)) as client:
         body = b'"' + b"x" * LARGE + b'"'
         large = [asyncio.create_task(client.post("/v3/documents", content=body)) for _ in range(3)]
         await settled()
@@ -264,8 +264,8 @@ async def test_a_runaway_loop_is_throttled_and_no_other_caller_is(home: Home):
     keys = [tokens.add(home, NOW)[1] for _ in range(2)]
     seconds = [0.0]
     options = Options(HERE, per_second=5)
-    door = Door(says_its_permissions, options, tokens.Tokens(home).now, lambda: seconds[0])
-    async with visitor(door) as client:
+    gateway = Gateway(says_its_permissions, options, tokens.Tokens(home).now, lambda: seconds[0])
+    async with visitor(gateway) as client:
         statuses = [(await client.get("/", headers=bearer(keys[0]))).status_code for _ in range(11)]
         assert statuses == [200] * 10 + [429]
         refused = await client.get("/api/v1/status", headers=bearer(keys[0]))
@@ -277,8 +277,8 @@ async def test_a_runaway_loop_is_throttled_and_no_other_caller_is(home: Home):
 
 async def test_guessing_keys_is_throttled_too(home: Home):
     tokens.add(home, NOW)
-    door = Door(says_its_permissions, Options(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
-    async with visitor(door) as client:
+    gateway = Gateway(says_its_permissions, Options(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
+    async with visitor(gateway) as client:
         guesses = [await client.get("/", headers=bearer(f"sm_{guess}")) for guess in range(3)]
     assert [answer.status_code for answer in guesses] == [401, 401, 429]
 
@@ -313,7 +313,7 @@ async def test_a_form_needs_an_origin_or_a_key(open_client: httpx2.AsyncClient) 
     assert crossed.status_code == 403
 
 
-async def test_a_removed_token_file_grants_no_access(guarded: Door, home: Home) -> None:
+async def test_a_removed_token_file_grants_no_access(guarded: Gateway, home: Home) -> None:
     tokens.add(home, NOW)
     async with visitor(guarded) as client:
         assert (await client.get("/")).status_code == 401
@@ -352,8 +352,8 @@ class Slow:
         await JSONResponse({})(scope, receive, send)
 
 
-async def asked(door: Door, path: str, key: str, port: int = 1) -> httpx2.Response:
-    transport = httpx2.ASGITransport(app=door, client=("127.0.0.1", port))
+async def asked(gateway: Gateway, path: str, key: str, port: int = 1) -> httpx2.Response:
+    transport = httpx2.ASGITransport(app=gateway, client=("127.0.0.1", port))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:6767") as client:
         return await client.get(path, headers=bearer(key))
 
@@ -365,10 +365,10 @@ async def settled() -> None:
 
 async def test_a_caller_with_600_requests_does_not_delay_another() -> None:
     slow = Slow()
-    door = Door(slow, Options(HERE, per_second=0))
-    flood = [asyncio.create_task(asked(door, f"/{n}", "many")) for n in range(600)]
+    gateway = Gateway(slow, Options(HERE, per_second=0))
+    flood = [asyncio.create_task(asked(gateway, f"/{n}", "many")) for n in range(600)]
     await settled()
-    other = asyncio.create_task(asked(door, "/other", "one"))
+    other = asyncio.create_task(asked(gateway, "/other", "one"))
     await settled()
     assert slow.begun == [*(f"/{n}" for n in range(AT_ONCE)), "/other"]
     for _ in range(AT_ONCE + WAITING + 1):
@@ -377,22 +377,22 @@ async def test_a_caller_with_600_requests_does_not_delay_another() -> None:
     answers = await asyncio.gather(*flood)
     assert [answer.status_code for answer in answers] == [200] * (AT_ONCE + WAITING) + [429] * (592 - WAITING)
     assert int(answers[-1].headers["Retry-After"]) >= 1 and "at once" in answers[-1].json()["error"]
-    assert not door._turns._requests  # a caller that left is forgotten
+    assert not gateway._slots._requests  # a caller that left is forgotten
 
 
 async def test_a_busy_engine_answers_in_time_and_finishes_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.1)
+    monkeypatch.setattr(gateway_module, "CALL_SECONDS", 0.1)
     slow, ended = Slow(), asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await slow(scope, receive, send)
         ended.set()
 
-    door = Door(app, Options(HERE, per_second=0))
-    read = await asked(door, "/v4/memories", "any")
+    gateway = Gateway(app, Options(HERE, per_second=0))
+    read = await asked(gateway, "/v4/memories", "any")
     assert read.status_code == 503 and read.headers["Retry-After"] == "1"
     assert "no answer after 0.1 seconds" in read.json()["error"] and "kept" not in read.text
-    transport = httpx2.ASGITransport(app=door)
+    transport = httpx2.ASGITransport(app=gateway)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:6767") as client:
         wrote = await client.post("/v4/memories", json={}, headers=bearer("any"))
     assert wrote.status_code == 503 and "may or may not have been kept" in wrote.json()["error"]
@@ -400,31 +400,31 @@ async def test_a_busy_engine_answers_in_time_and_finishes_the_work(monkeypatch: 
         slow.go.release()
     await asyncio.wait_for(ended.wait(), 10)
     await settled()
-    assert not door._turns._requests and not door._unanswered
+    assert not gateway._slots._requests and not gateway._unanswered
 
 
 async def test_a_waiting_request_is_answered_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.1)
+    monkeypatch.setattr(gateway_module, "CALL_SECONDS", 0.1)
     slow = Slow()
-    door = Door(slow, Options(HERE, per_second=0))
-    answers = await asyncio.gather(*(asked(door, f"/{n}", "any") for n in range(AT_ONCE + 2)))
+    gateway = Gateway(slow, Options(HERE, per_second=0))
+    answers = await asyncio.gather(*(asked(gateway, f"/{n}", "any") for n in range(AT_ONCE + 2)))
     assert [answer.status_code for answer in answers] == [503] * (AT_ONCE + 2)
     assert len(slow.begun) == AT_ONCE
 
 
 async def test_a_request_with_many_records_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.05)
+    monkeypatch.setattr(gateway_module, "CALL_SECONDS", 0.05)
     slow = Slow()
-    door = Door(slow, Options(HERE))
-    batch = asyncio.ensure_future(asked(door, "/v3/documents/batch", "any"))
-    assert (await asked(door, "/v3/documents", "any")).status_code == 503
+    gateway = Gateway(slow, Options(HERE))
+    batch = asyncio.ensure_future(asked(gateway, "/v3/documents/batch", "any"))
+    assert (await asked(gateway, "/v3/documents", "any")).status_code == 503
     slow.go.release()
     slow.go.release()
     assert (await batch).status_code == 200
 
 
 async def test_an_answer_that_has_begun_has_no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.05)
+    monkeypatch.setattr(gateway_module, "CALL_SECONDS", 0.05)
 
     late = asyncio.Event()
     asyncio.get_running_loop().call_later(0.1, late.set)
@@ -434,15 +434,15 @@ async def test_an_answer_that_has_begun_has_no_time_limit(monkeypatch: pytest.Mo
         await late.wait()
         await send({"type": "http.response.body", "body": b"all of it"})
 
-    assert (await asked(Door(app, Options(HERE)), "/", "any")).text == "all of it"
+    assert (await asked(Gateway(app, Options(HERE)), "/", "any")).text == "all of it"
 
 
 @pytest.fixture
 async def served() -> AsyncIterator[
     Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 ]:
-    """Opens connections to a `Door` that accepts any key, and sends the given data."""
-    door = Door(says_its_permissions, Options(HERE, per_second=0))
+    """Opens connections to a `Gateway` that accepts any key, and sends the given data."""
+    gateway = Gateway(says_its_permissions, Options(HERE, per_second=0))
     options, listening = Options(parse_address("127.0.0.1:0")).bind()
     writers: list[asyncio.StreamWriter] = []
 
@@ -452,11 +452,11 @@ async def served() -> AsyncIterator[
         writer.write(data)
         return reader, writer
 
-    async with answering.answering(door, listening):
+    async with answering.answering(gateway, listening):
         yield connect
         for writer in writers:
             writer.close()
-    assert not door._turns._requests and not door._room.held
+    assert not gateway._slots._requests and not gateway._buffered.count
 
 
 BEGUN = b"POST /v4/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer any\r\nContent-Length: 100000\r\n\r\n{"
@@ -486,13 +486,13 @@ async def test_a_slow_sender_blocks_no_other_client(served):
 
 async def test_waiting_bodies_take_a_bounded_amount_of_memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "MOST_HELD", 1_000_000)
-    door, slow = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
+    gateway, slow = Gateway(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
     async def half() -> AsyncIterator[bytes]:
         yield b"x" * 900_000
         await slow.wait()
 
-    async with visitor(door) as client:
+    async with visitor(gateway) as client:
         waits = asyncio.create_task(client.post("/v3/documents", content=half(), headers=bearer("any")))
         await settled()
         refused = await client.post("/v3/documents", content=b"x" * 300_000, headers=bearer("other"))
@@ -501,11 +501,11 @@ async def test_waiting_bodies_take_a_bounded_amount_of_memory(monkeypatch: pytes
         assert small.json()["bytes"] == 60_000
         slow.set()
         assert (await waits).json()["bytes"] == 900_000
-    assert not door._room.held
+    assert not gateway._buffered.count
 
 
 async def test_a_slow_reader_occupies_no_slot():
-    door, going = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
+    gateway, going = Gateway(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
     async def empty() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -517,20 +517,20 @@ async def test_a_slow_reader_occupies_no_slot():
     headers = [(b"host", b"localhost"), (b"authorization", b"Bearer any")]
     scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
     taking = [
-        asyncio.create_task(door({**scope, "client": ("127.0.0.1", n)}, empty, unread))
+        asyncio.create_task(gateway({**scope, "client": ("127.0.0.1", n)}, empty, unread))
         for n in range(AT_ONCE)
     ]
     await settled()
     assert not any(each.done() for each in taking)
-    assert (await asyncio.wait_for(asked(door, "/", "any"), 10)).status_code == 200
+    assert (await asyncio.wait_for(asked(gateway, "/", "any"), 10)).status_code == 200
     going.set()
     await asyncio.gather(*taking)
 
 
 async def test_a_client_that_disconnects_while_waiting_occupies_no_slot() -> None:
     slow = Slow()
-    door = Door(slow, Options(HERE, per_second=0))
-    flood = [asyncio.create_task(asked(door, f"/{n}", "any")) for n in range(AT_ONCE + 3)]
+    gateway = Gateway(slow, Options(HERE, per_second=0))
+    flood = [asyncio.create_task(asked(gateway, f"/{n}", "any")) for n in range(AT_ONCE + 3)]
     await settled()
     flood[AT_ONCE].cancel()
     slow.go.release()
@@ -540,4 +540,4 @@ async def test_a_client_that_disconnects_while_waiting_occupies_no_slot() -> Non
         slow.go.release()
     answers = await asyncio.gather(*flood, return_exceptions=True)
     assert sum(isinstance(answer, httpx2.Response) for answer in answers) == AT_ONCE + 1
-    assert not door._turns._requests
+    assert not gateway._slots._requests

@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scrubjay.errors import HomeError
-from scrubjay.http_api.limits import LONGEST_BODY, Answer, Body, Rate, Room, Turns
+from scrubjay.http_api.limits import LONGEST_BODY, Answer, Body, BufferedBytes, Rate, Slots
 from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.permissions import READ_ONLY, Permissions
 from scrubjay.http_api.refusals import refusal
@@ -43,7 +43,7 @@ _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plain")
 
 
-class Door:
+class Gateway:
     """Passes requests on to the application, with the permissions of their caller in `request.state`.
 
     `tokens` returns the current tokens. If there are no tokens and only this machine reaches the address,
@@ -62,8 +62,8 @@ class Door:
         self._origins = frozenset(options.origins)
         self._is_loopback = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
-        self._turns = Turns()
-        self._room = Room()
+        self._slots = Slots()
+        self._buffered = BufferedBytes()
         self._large_json = asyncio.Lock()  # held while one large JSON body is being processed
         self._unanswered: set[asyncio.Future[None]] = set()  # work that continues after its deadline
         self._inner: ASGIApp = self._admit
@@ -101,7 +101,7 @@ class Door:
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        body = Body(receive, self._room, LONGEST_BODY if _is_upload(request) else LONGEST_JSON)
+        body = Body(receive, self._buffered, LONGEST_BODY if _is_upload(request) else LONGEST_JSON)
         caller = f"{_key(request)} {request.client.host if request.client else ''}"
         try:
             with contextlib.ExitStack() as on_refusal:
@@ -121,10 +121,10 @@ class Door:
             await _refuse(request, error, send)
 
     async def _begin(self, request: Request, caller: str, deadline: float) -> None:
-        """Wait for the turn of this request; raises 503 at the deadline, and as `Turns.begin` does."""
+        """Wait for a slot of the caller; raises 503 at the deadline, and as `Slots.begin` does."""
         try:
             async with asyncio.timeout_at(deadline):
-                await self._turns.begin(caller)
+                await self._slots.begin(caller)
         except TimeoutError:
             raise _timeout_error(request) from None
 
@@ -132,8 +132,10 @@ class Door:
         """Let the application answer; raises 503 if it has not begun by the deadline."""
         answer = Answer(send)
         work = asyncio.ensure_future(self._work(request, body, answer))
+        work.add_done_callback(lambda _: body.forget())
+        work.add_done_callback(lambda _: answer.end())
         # A client that reads its answer slowly does not hold a slot: the work is done by then.
-        answer.returned.add_done_callback(lambda _: self._turns.end(caller))
+        answer.returned.add_done_callback(lambda _: self._slots.end(caller))
         try:
             await asyncio.wait({answer.begun}, timeout=deadline - asyncio.get_running_loop().time())
         except asyncio.CancelledError:
@@ -152,12 +154,8 @@ class Door:
         is_large_json = body.is_large and not _is_upload(request)
         # The application answers HEAD as GET; uvicorn leaves the body out.
         scope = {**request.scope, "method": "GET"} if request.method == "HEAD" else request.scope
-        try:
-            async with self._large_json if is_large_json else contextlib.nullcontext():
-                await self._app(scope, body.receive, answer.send)
-        finally:
-            body.forget()
-            answer.end()
+        async with self._large_json if is_large_json else contextlib.nullcontext():
+            await self._app(scope, body.receive, answer.send)
 
     def _check_origin(self, request: Request) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "").lower()
