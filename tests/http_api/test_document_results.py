@@ -51,11 +51,6 @@ async def test_a_result_has_exactly_the_fields_of_the_seeds(filled: AsyncClient)
     assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
 
 
-async def test_full_texts_and_summaries_are_returned_on_request(filled: AsyncClient):
-    best = (await search(filled, "zxqv-7741", includeFullDocs=True, includeSummary=True))["results"][0]
-    assert best["content"] == RARE and best["summary"]
-
-
 async def test_chunks_around_a_match_are_returned_unless_declined(filled: AsyncClient):
     around = (await search(filled, "zxqv-7741"))["results"][0]["chunks"]
     assert [chunk["position"] for chunk in around] == sorted(chunk["position"] for chunk in around)

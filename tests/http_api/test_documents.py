@@ -35,12 +35,6 @@ async def test_an_added_text_is_queued_readable_at_once_and_finally_done(api: V4
     assert (await done(api, answer["id"]))["status"] == "done"
 
 
-async def test_a_repeated_add_changes_nothing_and_returns_the_current_status(api: V4 | V5):
-    before = await done(api, (await api.add(DEPLOYS))["id"])
-    assert await api.add(DEPLOYS) == {"id": before["id"], "status": "done"}
-    assert await api.document(before["id"]) == before
-
-
 async def test_adding_under_a_known_id_continues_that_document(api: V4 | V5):
     first = await api.add("user: hi\nassistant: hello", id="conv/1")
     for _ in range(2):
@@ -400,20 +394,6 @@ async def test_a_changed_title_in_the_metadata_changes_the_title(v4: V4):
     assert (await v4.document(uploaded))["title"] == "Hens"
     await v4.change(uploaded, metadata={"title": "Hens", "n": 2})
     assert (await v4.document(uploaded))["title"] == "Hens"
-
-
-async def test_each_paragraph_of_a_short_text_is_a_memory_under_its_heading(api: V4 | V5):
-    lines = [
-        "Deploys go out on Tuesdays.",
-        "Rollbacks need two approvals.",
-        "The freeze starts on December 20.",
-    ]
-    id = (await api.add("# Deploys\n\n" + "\n\n".join(lines)))["id"]
-    facts = [f"Deploys\n{each}" for each in lines]
-    assert set((await api.document(id))["memories"]) == set(facts)
-    for mode in ("memories", "hybrid"):  # the facts contain everything that the chunk says
-        results = await api.search("When do deploys freeze?", mode=mode)
-        assert set(said(results)) == set(facts) and results[0]["memory"] == facts[2]
 
 
 async def test_adding_over_http_does_not_look_for_similar_facts(

@@ -25,11 +25,6 @@ async def test_created_memories_are_found_at_once_and_returned_in_order(v4: V4):
     assert {each["id"] for each in await v4.search("zebra calm")} == {each["id"] for each in made["memories"]}
 
 
-async def test_a_repeated_call_creates_nothing(api: V4 | V5):
-    once, again = [await api.keep("The zebra is calm.") for _ in range(2)]
-    assert once == again and len(await api.search("zebra")) == 1
-
-
 async def test_secrets_are_replaced_before_a_memory_is_stored(api: V4 | V5):
     await api.keep("The zebra's key is ghp_0123456789abcdefABCDEF0123456789abcd.")
     (found,) = await api.search("zebra key")

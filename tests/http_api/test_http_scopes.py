@@ -203,20 +203,4 @@ async def test_a_profile_of_version_5_is_markdown_for_a_client_that_prefers_it(v
     assert both.headers["content-type"] == "application/json"
 
 
-async def test_buckets_are_added_redescribed_and_removed(v5: V5):
-    path = f"/ns/{TAG}/profile/buckets"
-
-    async def change(method: str, buckets: Any) -> dict[str, str]:
-        return (await v5.call(method, path, json={"buckets": buckets}))["buckets"]
-
-    assert await v5.buckets() == {}
-    await change("PUT", {"meals": "Food", "places": "Where"})
-    lunch = {"meals": "When Alex eats lunch"}
-    assert await change("PUT", lunch) == {**lunch, "places": "Where"}
-    assert await change("DELETE", ["places", "unknown"]) == lunch == await v5.buckets()
-    assert await v5.buckets("other") == {}
-    for wrong in ({}, {"Upper": "x"}, {"a" * 65: "x"}, {"meals": "x" * 2_001}, {"meals": 5}):
-        await v5.call("PUT", path, 400, json={"buckets": wrong})
-
-
 # -- tokens --------------------------------------------------------------------------------------------------

@@ -65,25 +65,6 @@ async def test_every_keyword_of_a_schema_fits_its_type(document: dict[str, Any])
     assert strays(document) == []
 
 
-async def test_every_reference_in_the_document_resolves(document: dict[str, Any]):
-    def names(part: Any) -> Iterator[str]:
-        if isinstance(part, dict):
-            if isinstance(part.get("$ref"), str):
-                yield part["$ref"]
-            for each in part.values():
-                yield from names(each)
-        elif isinstance(part, list):
-            for each in part:
-                yield from names(each)
-
-    for name in set(names(document)):
-        place = document
-        for step in name.removeprefix("#/").split("/"):
-            place = place[step]
-    ids = [operation["operationId"] for _, _, operation in operations(document)]
-    assert len(ids) == len(set(ids))
-
-
 async def test_absent_routes_are_404_with_their_sentence(http: httpx2.AsyncClient, document: dict[str, Any]):
     table = tomllib.loads((Path(openapi.__file__).parent / "absent.toml").read_text())
     for words, sentence in table.items():

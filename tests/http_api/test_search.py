@@ -242,17 +242,6 @@ async def test_rewriting_also_searches_the_parts_of_a_question_and_never_lowers_
     assert all(each["similarity"] >= plain[each["id"]] for each in once)
 
 
-async def test_options_without_effect_are_accepted(v4: V4, v5: V5):
-    await v4.keep(CACHE)
-    plain = await v4.search("zebra cache")
-    unheard = {"onlyMatchingChunks": True, "categoriesFilter": ["x"]}
-    for more in ({"rerank": True}, {"aggregate": True}, unheard):
-        assert await v4.search("zebra cache", **more) == plain
-    for rerank in ("none", "order", "aggregate"):
-        answer = await v5.post(f"/ns/{TAG}/search", query="zebra cache", rerank=rerank)
-        assert answer["searchTime"] >= 0 and said(answer["results"]) == [CACHE]
-
-
 async def test_version_4_refuses_reserved_tags_and_rerank_with_aggregate(v4: V4):
     both = await v4.post("/v4/search", 400, q="zebra", rerank=True, aggregate=True)
     assert "rerank" in both["error"] and "aggregate" in both["error"]

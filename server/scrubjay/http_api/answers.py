@@ -14,7 +14,6 @@ Answer = dict[str, Any]
 _CAPITAL = re.compile(r"([A-Z])")
 _PREFIX = "#/components/schemas/"
 _PLAIN: dict[str, dict[str, Any]] = {
-    "any": {},
     "amount": {"type": "integer", "minimum": 0},
     "bool": {"type": "boolean"},
     "false": {"type": "boolean", "const": False},

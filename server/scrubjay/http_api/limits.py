@@ -39,12 +39,7 @@ class Body:
         self._is_forgotten = self._is_whole = False
 
     async def read(self) -> None:
-        """Read the whole body.
-
-        Raises:
-            ClientDisconnect: the client has disconnected.
-            HTTPException: 413 if the body is too long, 503 if too many bytes of other requests are queued.
-        """
+        """Read the whole body; raises 413 if it is too long, 503 if too many bytes are queued already."""
         while not self._is_whole:
             message = await self._receive()
             if message["type"] != "http.request":
@@ -87,11 +82,7 @@ class Body:
         return len(self._data) > LARGE
 
     def check_json(self, max_marks: int) -> None:
-        """Refuse a body that would keep the JSON parser busy for long.
-
-        Raises:
-            HTTPException: 413 for more than `max_marks` structural marks, 400 for JSON that is not UTF-8.
-        """
+        """Raise 413 for JSON with more than `max_marks` structural marks, 400 for JSON that is not UTF-8."""
         if b"\x00" in self._data:
             raise HTTPException(400, NOT_UTF_8)
         if is_crowded(self._data, max_marks):
@@ -177,11 +168,7 @@ class Slots:
         self._slots: dict[str, asyncio.Semaphore] = {}
 
     async def begin(self, caller: str) -> None:
-        """Wait until a request of this caller may work; call `end` after it.
-
-        Raises:
-            HTTPException: 429 if too many requests of this caller are waiting.
-        """
+        """Wait until a request of this caller may work; raises 429 if too many of its requests wait."""
         if self._requests[caller] >= AT_ONCE + WAITING:
             sentence = f"{WAITING} requests of yours wait already. Send fewer at once."
             raise HTTPException(429, sentence, {"Retry-After": "1"})

@@ -12,7 +12,6 @@ from scrubjay.errors import EngineError, InputError
 from scrubjay.http_api.tokens import Token
 
 PER_SECOND = 500.0  # stops only runaway loops: two cores answer fewer searches per second
-_BACKLOG = 128
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
@@ -60,7 +59,7 @@ class Options:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))
-            listening.listen(_BACKLOG)
+            listening.listen()
         except OSError as error:
             listening.close()
             advice = "Give --http another port, or end what uses it."

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 HEBB = "/api/"  # the prefix of Hebb Mind's routes
-NAMESPACES = "/ns/"  # the prefix of version 5 of supermemory
 ABSENT = "absent"  # the name of every route that only says why it is absent
 # What may follow a namespace in a path.
 _RESOURCES = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
@@ -79,9 +78,9 @@ def refusal(request: Request, status: int, sentence: str, headers: Any = None) -
 
 def _bad_namespace(path: str) -> str | None:
     """Return an error if the namespace in a path is empty or has a slash, which clients do not escape."""
-    if not path.startswith(NAMESPACES):
+    if not path.startswith("/ns/"):
         return None
-    name, *rest = path.removeprefix(NAMESPACES).split("/")
+    name, *rest = path.removeprefix("/ns/").split("/")
     if name and (not rest or rest[0] in _RESOURCES):
         return None
     rule = "its name has 1 to 100 letters (A to Z), digits or . _ : -, so it is neither empty nor has a slash"

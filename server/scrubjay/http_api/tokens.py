@@ -141,8 +141,7 @@ class Tokens:
     def now(self) -> tuple[Token, ...]:
         """Return the tokens; the file is checked each time, in microseconds, so changes apply at once.
 
-        Raises:
-            HomeError: the file cannot be read, or was removed, which must not open the server.
+        Raises HomeError if the file cannot be read, or was removed, which must not open the server.
         """
         version: tuple[int, ...] = ()
         try:

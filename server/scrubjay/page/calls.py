@@ -38,7 +38,6 @@ Ids = Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
 Size = Annotated[int, Field(ge=1, le=200)]
 Start = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
-Report = Callable[[int, int, str], None]
 Hosts = Callable[[], list[dict[str, Any]]]  # returns the state of each host on this machine
 
 
@@ -47,7 +46,7 @@ class Call(NamedTuple):
 
     engine: Engine
     core: Core
-    report: Report
+    report: Callable[[int, int, str], None]
     hosts: Hosts
 
 
@@ -94,8 +93,6 @@ class SearchInput(Request):
 
 
 class TextsToMark(Request):
-    """Texts of hits, in which to mark the parts that match the query."""
-
     query: Query
     texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
 
@@ -338,12 +335,12 @@ async def _chunks(call: Call, request: OneRecord) -> Any:
 
 
 async def _index(call: Call, request: Path) -> Any:
+    run = partial(call.core.ingest.run, report=_ignore, again=True)
+    return (await run([request.path], scope=request.scope, source=SOURCE)).wire()
 
-    async def report(done: int, total: int, path: str) -> None:
-        call.report(done, total, path)
 
-    run = call.core.ingest.run
-    return (await run([request.path], scope=request.scope, source=SOURCE, report=report, again=True)).wire()
+async def _ignore(done: int, total: int, path: str) -> None:
+    """The page shows no progress while it reads a file or folder again."""
 
 
 async def _reindex(call: Call, _: Request) -> Any:

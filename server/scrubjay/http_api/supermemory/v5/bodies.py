@@ -13,7 +13,6 @@ from scrubjay.http_api.permissions import RESERVED
 from scrubjay.http_api.supermemory.fields import LONGEST_ID
 from scrubjay.models.records import Document, Memory
 
-MOST = 100  # the most entries on a page
 _RULE = "A namespace has a name of 1 to 100 letters (A to Z), digits or . _ : -"
 _SCHEMA = {
     "type": "string",
@@ -37,7 +36,7 @@ def _id_in_path(description: str) -> Any:
 
 
 PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
-PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries per page.")]
+PageSize = Annotated[int, Query(ge=1, le=100, description="Entries per page.")]
 NamespaceName = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]
 Namespace = Annotated[NamespaceName, Path(description=f"{_RULE}; `user` is reserved.")]
 MemoryId = Annotated[str, _id_in_path("An id from an answer.")]
