@@ -5,6 +5,7 @@ all of them.
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -58,6 +59,14 @@ async def test_distilled_facts_are_listed_and_taken_back_and_what_was_given_is_l
     assert "Not enough yet" in user.gets("effect")
     (line, _) = user.gets("given", "--last", "1").splitlines()
     assert "search_memories" in line and "token" in line and "owl" not in line.replace("sparrow", "")
+
+
+def test_a_fact_on_standard_input_may_have_another_encoding(user):
+    for number, text in enumerate(["The café of Zürich opens at 8.", "The café of Zürich opens at 9."]):
+        command = [*console_command(), "add", "-", "--tag", f"cafe{number}"]
+        data = text.encode("cp1252" if number else "utf-16")
+        subprocess.run(command, input=data, env=user.env, cwd=user.project, capture_output=True, check=True)
+        assert text in user.gets("search", "café", "--tag", f"cafe{number}")
 
 
 def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):

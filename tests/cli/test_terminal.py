@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 from user import PATIENCE, User, newcomer, user
@@ -157,6 +158,11 @@ def test_an_edit_without_words_opens_the_editor(teller, tmp_path):
     assert "version 2" in _on_terminal(teller, "edit", fact, env=env)
     assert "Clang 19" in teller.gets("list", "--facts")
     assert "needs a terminal" in teller.refused("edit", fact)
+    in_latin = f"import sys; open(sys.argv[1], 'wb').write({'The café uses Clang.'.encode('cp1252')!r})"
+    env = {"EDITOR": f"{shlex.quote(sys.executable)} -c {shlex.quote(in_latin)}"}
+    newest = teller.gets("list", "--facts").split()[2]
+    assert "version 3" in _on_terminal(teller, "edit", newest, env=env)
+    assert "The café uses Clang." in teller.gets("list", "--facts")
 
 
 # Notes.

@@ -48,9 +48,17 @@ def test_a_number_keeps_the_percent_sign_the_currency_the_unit_and_the_zeros_of_
     assert f"| x | {shown} |" in rows_of(("x", number), formats=[code])
 
 
-def test_titles_above_the_table_of_a_sheet_are_paragraphs() -> None:
-    text = rows_of(("Budget",), (), ("Team", "Sum"), ("tern", 5), (), ("owl",))
-    assert text == "Budget\n\n| Team | Sum |\n|---|---|\n| tern | 5 |\n| owl | |"
+def test_titles_and_a_second_table_of_a_sheet_are_apart_from_the_first_table() -> None:
+    second = [("Ports",), ("Host", "Port", "Stage"), ("lark", 8443, "test")]
+    rows = [("Budget",), (), ("Team", "Sum"), ("tern", 5), (), ("owl", 6), (), *second]
+    assert rows_of(*rows).replace(" | |", " |") == (
+        "Budget\n\n| Team | Sum |\n|---|---|---|\n| tern | 5 |\n| owl | 6 |\n\nPorts\n\n"
+        "| Host | Port | Stage |\n|---|---|---|\n| lark | 8443 | test |"
+    )
+
+
+def test_pairs_and_groups_of_a_sheet_stay_one_table() -> None:
+    assert rows_of(("Host", "lark"), ("Port", 80), (), ("Owner", "Ann"), (), ("all",)).count("|---|") == 1
     assert rows_of(("red",), ("green",), (), ("blue",)) == "| red |\n|---|\n| green |\n| blue |"
 
 

@@ -292,6 +292,9 @@ def page_text(body: str) -> str:
         (f"<nav>Home</nav><header><h1>Release 4</h1>Sign in</header><main><h2>Ports</h2>{LONG}</main>", "# Release 4\n\n## Ports", "Home|Sign in"),
         ("<div style='DISPLAY: none; color: red'>preview</div><div id=a style='display:none'>answer</div>text", "answer|text", "preview"),
         ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
+        ("<dialog>Quota: 12 GB</dialog><dialog class=cookie-notice>We use cookies</dialog>", "Quota: 12 GB", "We use"),
+        ("<h1>Owls</h1><div class=cookie-consent>We use cookies</div><h2 id=cookie-banner>Banners</h2>", "# Owls|## Banners", "We use"),
+        ("<div role=heading aria-level=3>Ports</div><div role=list><span role=listitem>one</span></div><div role=row><span role=cell>A</span><span role=cell>B</span></div>", "### Ports|- one|A\n\nB", ""),
     ],
 )  # fmt: skip
 def test_a_page_is_read_as_a_person_sees_it(body: str, seen: str, unseen: str) -> None:

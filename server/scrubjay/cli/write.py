@@ -74,11 +74,21 @@ def _read_input() -> str:
 
 
 def _decode(data: bytes, what: str) -> str:
-    """Return a text of the user. Raises InputError if it is not UTF-8."""
+    """Return a text of the user in UTF-8, or in the encoding that its bytes show.
+
+    Raises:
+        InputError: they show none.
+    """
+    from scrubjay.reading.encodings import decode
+    from scrubjay.reading.result import Unreadable
+
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        raise InputError(f"{what} is not UTF-8, so nothing was changed. Save it as UTF-8.") from None
+        text, encoding = decode(data)
+    except Unreadable as error:
+        raise InputError(f"{what} {error}.") from None
+    if encoding is None:
+        raise InputError(f"{what} is in an unknown encoding; save it as UTF-8.")
+    return text.replace("\r\n", "\n")
 
 
 def _edit_text(env: Mapping[str, str], text: str) -> str:

@@ -26,6 +26,15 @@ _ADDED = (
 _LINES_WITHOUT_PRE = "div.fragment > div.line, td.blob-code, td.hljs-ln-code"
 _CODE_LINES = ["div", "p", "li", "tr", "pre"]  # elements that hold a line of source code in a <pre>
 _CODE_BLOCKS = [*_CODE_LINES, "ol", "ul", "table", "tbody", "td"]
+_NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span stands for
+_NAME_OF_ROLE |= dict.fromkeys("row cell gridcell columnheader rowheader paragraph".split(), "div")
+# Classes of what generators of pages add to the text: numbers of lines, and links at headings.
+_ADDED = (
+    "linenos linenodiv lineno lnt ln linenr rouge-gutter line-numbers-rows line-numbers-wrapper "
+    "headerlink anchor-link hash-link mw-editsection"
+).split()
+# Lines of code that may be outside a <pre>: in a <div> by Doxygen, in a <table> by GitHub and highlight.js.
+_LINES_WITHOUT_PRE = "div.fragment > div.line, td.blob-code, td.hljs-ln-code"
 _NOT_CONTENT = "noscript svg iframe object nav".split()
 _NAVIGATION = "[role=navigation], [role=search]"
 _BLOCKS = ["h1", "h2", "h3", "p", "table"]  # a form with one of these is more than a search
@@ -38,6 +47,12 @@ _OPENERS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
 _OPENED_NAMES = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
 _ACCORDION = re.compile(r"accordion|collaps|faq", re.IGNORECASE)
 _UNSEEN_STYLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
+_COOKIES = re.compile(
+    r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
+    r"|onetrust|cookiebot",
+    re.IGNORECASE,
+)
+_LONGEST_BANNER = 3_000  # characters; a longer element is a page about cookies
 _TEXT_INPUTS = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
 _SUM = re.compile(r"\w\s?[-+\u2212*/]\s?\w")  # an exponent that needs brackets: 2^(n+1)
@@ -95,6 +110,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         comment.extract()
     _write_formulas(soup)
     _write_drawings(soup)
+    _apply_roles(soup)
     for tag in [*soup(_INVISIBLE_TAGS), *soup(class_=_ADDED)]:
         tag.decompose()
     if not whole:
@@ -150,6 +166,16 @@ def _write_drawings(soup: BeautifulSoup) -> None:
             drawing.replace_with(paragraph)
 
 
+def _apply_roles(soup: BeautifulSoup) -> None:
+    """Rename each div and span to the element that its role names."""
+    for tag in soup(["div", "span"], role=True):
+        heading = f"h{tag.get('aria-level') or 2}"
+        if tag["role"] == "heading":
+            tag.name = heading if heading in _HEADINGS else "h6"
+        else:
+            tag.name = _NAME_OF_ROLE.get(str(tag["role"]), tag.name)
+
+
 def _remove_surroundings(soup: BeautifulSoup) -> None:
     """Remove everything around the content: navigation, banners, buttons for actions, hidden parts."""
     others = filter(_is_surrounding, soup.find_all(True))
@@ -195,8 +221,16 @@ def _is_surrounding(tag: Tag) -> bool:
         return True
     has_unseen_style = _UNSEEN_STYLE.search(str(tag.get("style") or "")) is not None
     # A script may show an element that has an id.
-    is_hidden = tag.has_attr("hidden") or (has_unseen_style and not tag.get("id"))
-    return is_hidden and not _can_open(tag)
+    if tag.has_attr("hidden") or (has_unseen_style and not tag.get("id")):
+        return not _can_open(tag)
+    return tag.name in ("div", "section", "aside", "dialog") and _is_cookie_banner(tag)
+
+
+def _is_cookie_banner(tag: Tag) -> bool:
+    if not _COOKIES.search(_names(tag)):
+        return False
+    is_short = len(tag.get_text(strip=True)) <= _LONGEST_BANNER
+    return is_short and tag.find(["main", "article", "h1"]) is None
 
 
 def _names(tag: Tag) -> str:

@@ -28,6 +28,8 @@ _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes that are read at once
 _MOST_MERGED = 10_000  # cells merged into one
 _MOST_TITLES = 3  # lines above a table; more of them are a list
+_LEAST_NAMES = 3  # in the header of a further table; two may be a name and its value
+_FIGURE = re.compile(r"\W{0,2}\d")  # the beginning of a number, an amount or a date
 _MEMBERS, _MIMETYPES, _STREAMS = map(kinds_by_word, ("members", "mimetypes", "streams"))
 _NUMBER = re.compile(r"^word/document\d+")  # Word in the browser writes document2.xml
 _MANIFEST = "META-INF/manifest.xml"  # says which parts of an OpenDocument file are encrypted
@@ -138,21 +140,45 @@ def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[s
     displayed = cells.displayed(name) if cells else {}
     comments = cells.comments(name) if cells else {}
     links = cells.links(name) if cells else {}
-    lines = list(_titles_and_table(_rows(sheet, displayed, comments, links)))
+    lines = list(_titles_and_tables(_rows(sheet, displayed, comments, links)))
     lines += cells.boxes(name) if cells else []
     if lines:
         yield f"# {' '.join(name.split())}\n"
         yield from lines
 
 
-def _titles_and_table(rows: Iterable[list[str]]) -> Iterator[str]:
-    """Write the titles above a table, which are rows with one text, as paragraphs, and then the table."""
-    rows = [row for row in rows if any(row)]
-    header = next((index for index, row in enumerate(rows) if len(set(filter(None, row))) > 1), 0)
-    start = header if header <= _MOST_TITLES else 0
-    for row in rows[:start]:
-        yield from [next(filter(None, row)), ""]
-    yield from markdown_table(rows[start:])
+def _titles_and_tables(rows: Iterable[list[str]]) -> Iterator[str]:
+    """Write the titles above tables as paragraphs, and the tables below each other as several."""
+    table: list[list[str]] = []
+    titles: list[list[str]] = []  # rows with one text after an empty row or at the top
+    may_start = True
+    for row in rows:
+        texts = set(filter(None, row))
+        if not texts:
+            may_start = True
+        elif may_start and len(texts) == 1 and len(titles) < _MOST_TITLES:
+            titles.append(row)
+        elif may_start and len(texts) > 1 and (not table or _is_header(row, table)):
+            if table:
+                yield from [*markdown_table(table), ""]
+            for title in titles:
+                yield from [next(filter(None, title)), ""]
+            table, titles, may_start = [row], [], False
+        else:
+            table += [*titles, row]
+            titles, may_start = [], False
+    yield from markdown_table([*table, *titles])
+
+
+def _is_header(row: list[str], table: list[list[str]]) -> bool:
+    """Return True if a row after an empty one is the header of another table.
+
+    It has at least three texts and no number, and is wider than the table or has texts below numbers.
+    """
+    if sum(map(bool, row)) < _LEAST_NAMES or any(_FIGURE.match(text) for text in row):
+        return False
+    is_wider = sum(map(bool, row)) > max(sum(map(bool, line)) for line in table)
+    return is_wider or any(text and _FIGURE.match(last) for text, last in zip(row, table[-1], strict=False))
 
 
 def _rows(
