@@ -146,9 +146,11 @@ def test_an_office_file_is_recognised_whatever_its_name() -> None:
     assert read(made.pdf([["text"]]), "download.txt").kind == "pdf"
 
 
-def test_json_in_one_long_line_is_reformatted() -> None:
+def test_json_in_one_long_line_is_reformatted_and_keeps_its_values() -> None:
     long = read(json.dumps({"name": "é", "list": ["word " * 300] * 3}).encode(), "x.json").text
     assert long.startswith('{\n "name": "é",\n "list": [') and json.loads(long)["name"] == "é"
+    exact = read(b'{"rate":1.10,"rate":2,"none":[],"text":"a,{b}\\"' + b"x" * 3000 + b'"}', "x.json").text
+    assert exact.startswith('{\n "rate": 1.10,\n "rate": 2,\n "none": [],\n "text": "a,{b}\\"x')
     assert read(b"{broken" + b"x" * 3000, "x.json").text.startswith("{broken")
 
 

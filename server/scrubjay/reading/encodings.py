@@ -24,6 +24,7 @@ _DECLARATION = 1024  # bytes at the beginning, where a file may declare its enco
 _TABLES = tomllib.loads((files(__package__) / "encodings.toml").read_text("utf-8"))
 _WIDER: dict[str, str] = _TABLES["wider"]
 _LIKELY: list[str] = _TABLES["likely"].split()
+_JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*+"?|\[\s*+\]|\{\s*+\}|[][{},:]|[^][{},:"\s]++')
 _C1 = re.compile("[\x80-\x9f]")  # controls that no text has; larger encodings have letters here
 _SAMPLE = 1_000_000  # bytes that are checked for binary data
 _GUESSED_FROM = 100_000  # bytes of the longest sample for a guess
@@ -233,8 +234,25 @@ def convert_json(text: str) -> Conversion:
     """Keep the lines, with letters for their codes; split one long line, so that search finds its parts."""
     if max(map(len, text.split("\n"))) > LONGEST_LINE:
         with suppress(ValueError, RecursionError):  # not JSON, or several values
-            text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+            json.loads(text)
+            text = _on_lines(text)
     return Conversion(_LETTER_CODES.sub(_letters, text))
+
+
+def _on_lines(text: str) -> str:
+    """Write each value of a JSON text on its own line as it stands, such as 1.10, and repeated keys."""
+    parts: list[str] = []
+    depth = 0
+    for part in _JSON_PART.findall(text):
+        depth += (part in "[{") - (part in "]}")
+        line_end = f"\n{' ' * depth}"
+        if part in "]}":
+            parts += line_end, part
+        elif part in "[{,":
+            parts += part, line_end
+        else:
+            parts.append(": " if part == ":" else part)
+    return "".join(parts)
 
 
 def _letters(codes: re.Match[str]) -> str:
