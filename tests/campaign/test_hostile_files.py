@@ -26,11 +26,11 @@ __all__ = ["newcomer"]  # a fixture
 SECONDS = 2.0  # for a file
 SLACK = 4.0  # of a machine that does other things
 SENTENCE = re.compile(r"'[^\n]+' [^\n]+[^.]\.")
-QUICK = tuple("corners.xlsx deep.docx deep-pages.pdf level.ipynb nested.eml colspan.html".split())
+QUICK = tuple("corners.xlsx deep.docx deep-pages.pdf nested.eml colspan.html".split())
 
 
 TEXT = re.compile(r".*\.(txt|json|py|js|ts|yaml|md|csv|xml)")  # which the engine reads itself
-DEADLY = ("corners.xlsx", "numbers.pdf", "level.ipynb", "nested.eml", "deep.docx")
+DEADLY = ("corners.xlsx", "numbers.pdf", "nested.eml", "deep.docx")
 MOST_KB = 1 << 20  # of memory that an engine ever had
 LONG = 1 << 20  # bytes of a text
 
