@@ -61,7 +61,7 @@ STEPS = {
     "amended records": ["search.retrieval.retrieve:with_amended"],
     "verdict": ["search.retrieval.retrieve:_rank"],
     "records read": ["store.store:Store.get"],
-    "scores": ["search.recall:_score"],
+    "scores": ["search.recall:_scored"],
     "hits chosen and rendered": ["search.choosing:Selector.select"],
     "marks": ["engine.verbs.marking:Marking.marked"],
     "the rest of a search": ["engine.verbs.search:Search.memories"],
