@@ -77,6 +77,17 @@ async def test_a_mistake_is_told_in_plain_words(
     assert "function-" not in told(answer.json())  # the name of a validator
 
 
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [("OPTIONS", "/settings"), ("POST", "/v3/container-tags/merge/x"), ("TRACE", "/api/v1/graph/x")],
+)
+async def test_a_verb_that_an_absent_route_does_not_name_is_404(
+    http: httpx2.AsyncClient, verb: str, path: str
+):
+    answer = await http.request(verb, path)
+    assert answer.status_code == 404 and "Nothing is at this path" in told(answer.json())
+
+
 async def test_a_name_in_place_of_a_file_is_told(http: httpx2.AsyncClient):
     answer = await http.post(FILE, files={"file": (None, "notes.md")})
     assert answer.status_code == 400 and "file: must be a file" in told(answer.json())

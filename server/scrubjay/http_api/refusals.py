@@ -48,7 +48,8 @@ def add_error_handlers(app: FastAPI) -> None:
         if error.status_code == 404 and (sentence := _bad_namespace(request.url.path)):
             return refusal(request, 400, sentence)
         if error.status_code == 405:
-            verbs = ", ".join(_verbs(request))
+            if not (verbs := ", ".join(_verbs(request))):  # only absent routes have this path
+                return refusal(request, 404, _SENTENCES["Not Found"])
             sentence = f"{request.method} does nothing here; use {verbs}."
             return refusal(request, 405, sentence, {"Allow": verbs})
         sentence = _SENTENCES.get(error.detail, error.detail)
@@ -97,11 +98,15 @@ def status_of(error: ScrubjayError) -> int:
 
 
 def _verbs(request: Request) -> list[str]:
-    """Return the verbs that a path accepts; the router itself only uses the first route that matches."""
+    """Return the verbs that a path accepts; the router itself only uses the first route that matches.
+
+    There are none if every route with this path is absent.
+    """
     routes = [each for each in request.app.routes if isinstance(each, Route) and each.name != ABSENT]
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     # /documents/list also matches /documents/{id}.
-    closest = min((route.path for route in matching), key=lambda path: (path.count("{"), -len(path)))
+    paths = [route.path for route in matching]
+    closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)
     verbs = {verb for route in matching if route.path == closest for verb in route.methods or ()}
     return sorted(verbs | {"HEAD"} if "GET" in verbs else verbs)
 
