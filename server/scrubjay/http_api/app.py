@@ -51,6 +51,7 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, **openapi.INFO)
     app.state.engine = engine
     app.router.routes += [Route(PATH, mcp), Route("/", _about)]
+    # The absent routes are last, because their paths may also match routes of the families.
     app.router.routes += [*v5.ROUTES, *v4.ROUTES, *hebb.ROUTES, *absent_routes()]
     add_error_handlers(app)
     openapi.complete(app)

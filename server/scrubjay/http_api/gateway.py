@@ -121,7 +121,7 @@ class Gateway:
             await _refuse(request, error, send)
 
     async def _begin(self, request: Request, caller: str, deadline: float) -> None:
-        """Wait for a slot of the caller; raises 503 at the deadline, and as `Slots.begin` does."""
+        """Wait for a slot of the caller; raises 429 if too many wait already, 503 at the deadline."""
         try:
             async with asyncio.timeout_at(deadline):
                 await self._slots.begin(caller)
@@ -170,7 +170,11 @@ class Gateway:
             )
 
     def _permissions(self, request: Request) -> Permissions:
-        """Return what this caller may do; raises 401, 403 and 429, and 503 if the keys cannot be read."""
+        """Return what this caller may do.
+
+        Raises 401 for a missing or wrong key, 403 for a write with a read-only key, 429 for too many
+        requests, 503 if the keys cannot be read.
+        """
         try:
             tokens = self._tokens()
         except HomeError as error:

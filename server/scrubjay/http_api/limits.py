@@ -168,7 +168,10 @@ class Slots:
         self._slots: dict[str, asyncio.Semaphore] = {}
 
     async def begin(self, caller: str) -> None:
-        """Wait until a request of this caller may work; raises 429 if too many of its requests wait."""
+        """Wait until a request of this caller may work; call `end` after it.
+
+        Raises 429 if too many requests of this caller wait.
+        """
         if self._requests[caller] >= AT_ONCE + WAITING:
             sentence = f"{WAITING} requests of yours wait already. Send fewer at once."
             raise HTTPException(429, sentence, {"Retry-After": "1"})

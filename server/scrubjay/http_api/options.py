@@ -50,7 +50,10 @@ class Options:
     per_second: float = PER_SECOND
 
     def bind(self) -> tuple[Options, socket.socket]:
-        """Return the options with the actual port, and a socket that listens there; may raise EngineError."""
+        """Return the options with the actual port, and a socket that listens there.
+
+        Raises EngineError if another program listens there, or the machine has no such address.
+        """
         host, port = self.address
         # asyncio turns Nagle's algorithm off only if the protocol is given as TCP; otherwise an answer on a
         # reused connection waits 40 ms.
@@ -67,7 +70,7 @@ class Options:
         return replace(self, address=Address(host, listening.getsockname()[1])), listening
 
     def check(self, tokens: int) -> None:
-        """Raise InputError if other machines can reach the address, and there are no `tokens`."""
+        """Raise InputError if other machines can reach the address, and the number of `tokens` is 0."""
         if not self.address.is_loopback and not tokens:
             raise InputError(
                 f"{self.address} can be reached from other machines, so it needs a token. Make one with "
@@ -77,7 +80,10 @@ class Options:
 
 
 def parse_address(text: str) -> Address:
-    """Parse `HOST:PORT`, or `PORT` for 127.0.0.1; an IPv6 host is in brackets, port 0 is any free one."""
+    """Parse `HOST:PORT`, or `PORT` for 127.0.0.1; an IPv6 host is in brackets, port 0 is any free one.
+
+    Raises InputError for another form, and for a host that is a name.
+    """
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
@@ -95,7 +101,10 @@ def parse_address(text: str) -> Address:
 
 
 def parse_origin(text: str) -> str:
-    """Parse `https://name:port`, as browsers write it in `Origin`; `*` is refused: every page could read."""
+    """Parse `https://name:port`, as browsers write it in `Origin`.
+
+    Raises InputError for anything else, such as `*`, with which every page could read memories.
+    """
     origin = text.lower().removesuffix("/")
     if not _ORIGIN.fullmatch(origin):
         examples = "https://app.example.com or http://localhost:3000"
@@ -104,7 +113,7 @@ def parse_origin(text: str) -> str:
 
 
 def parse_name(text: str) -> str:
-    """Parse an additional host name of this server, without a port."""
+    """Parse an additional host name of this server, without a port; raises InputError for another form."""
     if not text or any(character in text for character in "/:@*? "):
         raise InputError(
             f"--allow-host {text!r}: must be one name without scheme and port, such as memory.example.com."

@@ -23,7 +23,10 @@ class Permissions:
     read_only: bool = False
 
     def write_scope(self, tag: str | None) -> str:
-        """Return the scope for a write with this tag; raises Forbidden for a read-only token."""
+        """Return the scope for a write with this tag.
+
+        Raises Forbidden for a read-only token, and the errors of `scope_of`.
+        """
         if self.read_only:
             raise Forbidden(READ_ONLY)
         return self.scope_of(tag) or DEFAULT_TAG
@@ -35,7 +38,7 @@ class Permissions:
             raise Forbidden("This token reaches one tag, so it may not change what applies to all of them.")
 
     def read_scopes(self, tags: str | Iterable[str] | None, scopes: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a read covers; raises as `scope_of` does.
+        """Return the scopes that a read covers; raises the errors of `scope_of`.
 
         Without tags these are the token's scope or, if it has no scope, all of `scopes` except `user`.
         """

@@ -61,7 +61,10 @@ def match(key: str, tokens: Iterable[Token]) -> Token | None:
 
 
 def from_key(key: str, name: str) -> Token:
-    """Return a token with full access for a key that the user chose; raises InputError for a weak one."""
+    """Return a token with full access for a key that the user chose.
+
+    Raises InputError for a key that is too short, or has characters that a header cannot carry.
+    """
     if len(key) < SHORTEST or not _KEY.fullmatch(key):
         raise InputError(
             f"The key of {name} has {len(key)} characters; it needs at least {SHORTEST}, without blanks and "
@@ -75,7 +78,8 @@ def add(
 ) -> tuple[Token, str]:
     """Create a token and its key (`sm_` and 43 random characters), which cannot be shown again.
 
-    Raises InputError for a malformed name or tag and for a name that is taken, HomeError if not stored.
+    Raises InputError for a malformed name or tag and for a name that is taken, HomeError if the file cannot
+    be written.
     """
     if name is not None and not is_scope(name):
         raise InputError(
@@ -96,7 +100,10 @@ def add(
 
 
 def remove(home: Home, name: str) -> None:
-    """Remove a token: every later request with its key is refused. Raises NotFound or HomeError."""
+    """Remove a token: every later request with its key is refused.
+
+    Raises NotFound for an unknown name, HomeError if the file cannot be written.
+    """
     with _lock(home):
         tokens = load(home)
         remaining = [token for token in tokens if token.name != name]

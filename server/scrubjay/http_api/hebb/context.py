@@ -32,7 +32,7 @@ class HebbContext(RequestContext):
     async def memory(self, record_id: str) -> Memory | Turn:
         """Return the turn or the newest version of the fact with this id.
 
-        Raises NotFound if the request does not read its scope, or if it is forgotten or expired.
+        Raises NotFound if the request does not reach the record, or the record is forgotten or expired.
         """
         record = await self.find(record_id)
         if isinstance(record, Memory):

@@ -46,7 +46,10 @@ class Body5(BaseModel):
 
 
 def from_json(value: Any) -> Any:
-    """Parse a text that looks like a JSON object or list, and return anything else unchanged."""
+    """Parse a text that looks like a JSON object or list, and return anything else unchanged.
+
+    Raises ValueError for a text that only looks like JSON.
+    """
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

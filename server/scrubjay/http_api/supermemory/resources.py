@@ -50,7 +50,10 @@ async def as_text(body: Any, task_type: str | None = None) -> DocumentText:
 
 
 async def changes(body: Any) -> dict[str, Any]:
-    """Return the values of a body as fields of a `DocumentText`; HTML content is converted to its text."""
+    """Return the values of a body as fields of a `DocumentText`; HTML content is converted to its text.
+
+    HTML without any text stays as it is.
+    """
     values: dict[str, Any] = body.values()
     if not body.content:
         return values
@@ -197,7 +200,10 @@ async def _store_background(context: RequestContext, scope: str, body: DocumentD
 
 @dataclass(frozen=True)
 class ScopeView:
-    """One scope: how many documents and memories a search can find in it, its first and its last change."""
+    """One scope, with the numbers of documents and memories that a search can find in it.
+
+    The times are those of the first and the last write of a record or setting.
+    """
 
     name: str
     settings: ScopeSettings
@@ -208,12 +214,18 @@ class ScopeView:
 
 
 def _view(name: str, settings: ScopeSettings, counts: ScopeCounts | None) -> ScopeView:
+    """Join a scope's settings with the counts of its records; a scope without records has no counts."""
     parts: list[ScopeSettings | ScopeCounts] = [settings] if counts is None else [settings, counts]
     created = [part.created_at for part in parts if part.created_at]
     updated = [part.updated_at for part in parts if part.updated_at]
-    documents, memories = (counts.documents, counts.memories) if counts else (0, 0)
-    times = min(created, default=None), max(updated, default=None)
-    return ScopeView(name, settings, documents, memories, *times)
+    return ScopeView(
+        name=name,
+        settings=settings,
+        documents=counts.documents if counts else 0,
+        memories=counts.memories if counts else 0,
+        created_at=min(created, default=None),
+        updated_at=max(updated, default=None),
+    )
 
 
 async def every_scope(context: RequestContext) -> list[ScopeView]:

@@ -1,6 +1,6 @@
-"""Container tags: list, describe, merge and delete them, read the profile of their facts; and settings.
+"""Container tags: list, describe, merge and delete them, and read the profile of their facts.
 
-The settings are stored for the clients of version 4, and have no effect on Scrubjay.
+Also the settings that clients of version 4 store on their server; they have no effect on Scrubjay.
 """
 
 import json
@@ -118,7 +118,10 @@ async def delete(context: Context, tag: TagInPath) -> Answer:
 
 @route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")
 async def profile(body: AskProfile, context: Context) -> Answer:
-    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
+    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it.
+
+    `dynamic` ends with what the user said last in its conversations, without questions.
+    """
     scopes = await context.scopes(body.tags)
     facts = await read_profile(context, scopes, body.filters, body.buckets, body.sections)
     sections: Answer = {

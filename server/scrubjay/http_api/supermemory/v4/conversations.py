@@ -78,7 +78,8 @@ class Conversation(Tagged):
 async def keep(body: Conversation, context: Context) -> Answer:
     """Store a conversation as a document: sent again, whole or only its end, the new messages are added.
 
-    The setting `chat_capture` says which messages also become turns, for searches that ask for chats.
+    The setting `chat_capture` (`off` by default) says which messages also become turns, for searches that ask
+    for chats.
     """
     if len(body.tags) > 1:
         advice = "Name it by containerTag, and store the others as metadata."

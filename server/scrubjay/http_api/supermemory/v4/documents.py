@@ -121,7 +121,7 @@ class Listing(Paging):
     include_content: Flag = False
 
     async def read(self, context: RequestContext) -> Page[Document]:
-        """Return the page."""
+        """Return this page of documents."""
         scopes = await context.scopes(self.container_tags)
         options = {"path": self.filepath, "content": self.include_content, **self.window}
         return await context.core.lists.documents(scopes, filters=self.filters, **options)
@@ -129,7 +129,10 @@ class Listing(Paging):
 
 @route("POST /v3/documents/file", "Upload a file", "Accepted", dependencies=[resources.ONE_FILE])
 async def upload(context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Answer:
-    """Read a file of at most 50 MB and add its text; one that cannot be read becomes a failed document."""
+    """Read a file of at most 50 MB and add its text; the file itself is not stored.
+
+    A file that cannot be read becomes a document with the status failed, whose errorMessage says why.
+    """
     scope = context.permissions.write_scope(body.tag())
     text = await resources.read_upload(body.file, scope, body.values())
     return await resources.add_document(context, resources.NewDocument(scope, text, body)) | body.warnings()
@@ -269,7 +272,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
 
 @route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted")
 async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
-    """New content replaces the text and its memories. A tag says where the document is; it moves nothing."""
+    """New content replaces the text and its memories. A tag says where the document is, and moves nothing."""
     row = await _document(context, name, body.tag())
     context.permissions.write_scope(row.scope)
     answer = await resources.change_document(context, row, body, await resources.changes(body))
@@ -278,7 +281,10 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
 
 @route("DELETE /v3/documents/{id:path}", "Delete a document", status=204)
 async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
-    """Hide it and its memories from every search, or the memory or turn with this id."""
+    """Hide a document with the memories learned from it, or a memory or a turn, from every search.
+
+    `scrubjay restore` brings it back, `scrubjay forget --purge` erases its bytes.
+    """
     await resources.delete_records(context, [await _record(context, name, within)])
     return Response(status_code=204)
 

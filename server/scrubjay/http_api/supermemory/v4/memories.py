@@ -153,7 +153,10 @@ async def forget(body: ForgetMemory, context: Context) -> Answer:
 
 @route("POST /v4/memories/forget-matching", "Forget the memories that a query is about", "Matches")
 async def forget_matching(body: ForgetMany, context: Context) -> Answer:
-    """Forget by ids, or the memories of a tag that are similar to a query; `dryRun` true only lists them."""
+    """Forget by ids, or the memories of a tag that are similar to a query; `dryRun` true only lists them.
+
+    At most `maxForget` are forgotten at once. A query matches neither turns nor documents.
+    """
     scope, unknown = context.permissions.write_scope(body.container_tag), 0
     if (body.query is None) == (body.ids is None):
         mistake = "; neither is given" if body.query is None else ", not both"
@@ -219,7 +222,10 @@ def _fact_text(memory: NewMemory) -> FactText:
 
 
 async def _add(context: RequestContext, scope: str, texts: Sequence[FactText]) -> list[Memory]:
-    """Write facts, and wait up to SOON_SECONDS for their vectors, without which few reach the threshold."""
+    """Write facts, and wait up to SOON_SECONDS for their vectors.
+
+    A search finds facts without vectors only by their words, and then few reach the default threshold.
+    """
     ids = []
     for text in texts:
         added: MemoryAdded = await context.write("memory", text, scope=scope)

@@ -55,14 +55,20 @@ class NamespaceContext(RequestContext):
     name: str
 
     async def memory(self, record_id: str) -> Memory:
-        """Return the memory of this namespace with this id, forgotten or not; raises NotFound."""
+        """Return the memory of this namespace with this id, forgotten or not.
+
+        Raises NotFound if the namespace has no such memory.
+        """
         record = await self.find(record_id, self.name)
         if not isinstance(record, Memory):
             raise NotFound(f"No memory of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
 
     async def document(self, record_id: str) -> Document:
-        """Return the document with this id or custom id; raises NotFound if it was deleted too."""
+        """Return the document of this namespace with this id or custom id.
+
+        Raises NotFound if the namespace has no such document, or it was deleted.
+        """
         record = await self.find_named(record_id, self.name)
         if not isinstance(record, Document):
             raise NotFound(f"No document of the namespace {self.name!r} has the id {record_id[:80]!r}.")

@@ -88,7 +88,10 @@ class Counting(fields.Body5):
 
 @route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
 async def upload(ns: WriteNamespace, body: Annotated[Upload, _AS_FORM]) -> Answer:
-    """Read a file of at most 50 MB and add its text; one that cannot be read becomes a failed document."""
+    """Read a file of at most 50 MB and add its text; the file itself is not stored.
+
+    A file that cannot be read becomes a document with the status failed.
+    """
     text = await resources.read_upload(body.file, ns.name, body.values())
     return await resources.add_document(ns, resources.NewDocument(ns.name, text, body))
 
@@ -170,7 +173,11 @@ async def change(ns: WriteNamespace, record_id: DocumentId, body: Change) -> Ans
 
 @route("DELETE /ns/{namespace}/document", "Delete documents", "DeleteResult")
 async def delete(ns: WriteNamespace, body: Deletion) -> Answer:
-    """Hide documents and their memories from every search and list; unknown ids are reported."""
+    """Hide documents and the memories learned from them from every search; unknown ids are reported.
+
+    `scrubjay restore` brings one back, `scrubjay forget --purge` erases its bytes; deleting the namespace
+    erases the bytes of all.
+    """
     rows, errors = await resources.delete_each(ns, body.ids, ns.document)
     return dict(count=len(rows), errors=errors)
 
@@ -203,7 +210,7 @@ async def list_page(
         raise InputError(f"sort = 'position' is not possible for {kind}; give createdAt or updatedAt.")
     request = listing or Listing()
     window = fields.window(page, limit, sort, order) | {"filters": request.filter}
-    if kind == "chunks":
+    if kind == "chunks":  # chunks are not sorted by a column
         del window["sort"]
         window["by_position"] = sort == "position"
     rows, total = await _READERS[kind](ns, request.include, window)

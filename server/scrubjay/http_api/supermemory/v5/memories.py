@@ -77,7 +77,7 @@ async def read_memory(
 
 @route("DELETE /ns/{namespace}/memories", "Forget memories", "ForgetResult")
 async def forget_memories(ns: WriteNamespace, request: Exact) -> Answer:
-    """Hide these facts from every search and profile; unknown ids are reported."""
+    """Hide these facts from every search and profile; unknown ids are reported, and twice is no error."""
     facts, errors = await resources.delete_each(ns, request.ids, ns.memory)
     forgotten = [dict(id=fact.id, memory=fact.content) for fact in facts]
     return dict(count=len(facts), errors=errors, matches=forgotten)
