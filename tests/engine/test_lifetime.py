@@ -109,6 +109,18 @@ async def test_a_status_does_not_repeat_a_failure_whose_cause_is_gone(home, monk
     await core.close()
 
 
+@pytest.mark.parametrize("paths", [None, [], 5, "/", {"/": 1}, ["/", 5], ["relative"]])
+async def test_an_index_call_without_a_list_of_absolute_paths_is_refused_in_a_sentence(home, paths):
+    core = Engine(home, open_model=lambda *_, **__: HashingEncoder())
+    await core.load()
+    async with served(home) as engine:
+        engine.face = partial(serve_cli, core, engine.life.finish, None)
+        client = await engine.client(HELLO.copy(kind="cli"))
+        await client.ask(1, "index", paths=paths)
+        assert "must be a list of absolute paths" in str(await client.answer())
+    await core.close()
+
+
 async def test_an_idle_engine_ends_and_a_busy_one_does_not(home):
     work = [True]
     looked = asyncio.Event()

@@ -55,7 +55,10 @@ R = TypeVar("R", bound=Request)
 
 
 async def serve_hook(engine: Engine, connection: Connection) -> None:
-    """Process the events of one client of kind `hook`, even after it has disconnected."""
+    """Process the events of one client of kind `hook`.
+
+    The client does not wait for answers, so nothing that it sent may be lost when it disconnects.
+    """
     async for line in connection:
         event = _parsed_object(line)
         core, answer = await engine.core(), None
@@ -165,8 +168,9 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
         with contextlib.suppress(ScrubjayError):
             await engine.core()  # tries again, because the cause may be gone
     facts = {**engine.facts(), "scope": call.project_scope, "busy": engine.busy}
-    has_counts = not is_brief and engine.ready and engine.failure is None
-    return {**facts, **(await (await engine.core()).status.report() if has_counts else {})}
+    if is_brief or not engine.ready or engine.failure is not None:
+        return facts
+    return {**facts, **await (await engine.core()).status.report()}
 
 
 async def _request(core: Core, call: Call, kind: type[R]) -> R:
@@ -238,7 +242,7 @@ async def _search_documents(core: Core, call: Call) -> Result:
 
 
 async def _forget(core: Core, call: Call) -> Result:
-    # A command that removes what it created itself lets `undo` know nothing of it.
+    # With `noted` false, `undo` cannot bring the records back: a command removes what it created itself.
     noted = call.params.pop("noted", True) is not False
     request = await _request(core, call, Forget)
     return await core.removal.forget(request, call.client_scope, SOURCE, noted=noted)
@@ -264,8 +268,8 @@ async def _write(core: Core, kind: Literal["memory", "document"], request: Reque
 
 async def _index(core: Core, call: Call) -> Ingested:
     """Update the documents of files, folders and commits: {paths, scope?, again?, hidden?, commits?}."""
-    paths = call.params.get("paths") or []
-    if not paths or not all(isinstance(path, str) and os.path.isabs(path) for path in paths):
+    paths = call.params.get("paths")
+    if not isinstance(paths, list) or not paths or not all(map(_is_absolute, paths)):
         raise InputError("paths must be a list of absolute paths of files and folders.")
 
     async def report(done: int, total: int, path: str) -> None:
@@ -280,8 +284,12 @@ async def _index(core: Core, call: Call) -> Ingested:
     return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, **options)
 
 
+def _is_absolute(path: object) -> bool:
+    return isinstance(path, str) and os.path.isabs(path)
+
+
 async def _export(core: Core, call: Call) -> Result:
-    """Export the scope that a call names, or everything."""
+    """Export a scope, or everything, into a file: {path, scope?}. The path is absolute."""
     scope = call.one_scope if call.params.get("scope") else None
     return await core.exchange.export(call.path, scope, call.progress)
 
