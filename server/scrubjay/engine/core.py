@@ -166,6 +166,7 @@ class Core:
                 await self.indexer.check_space()
                 if self.indexer.trouble and self.store.building is None:
                     return  # it was made by a different model, so the user decides
+                # This waits for a running reindex, which may only fill the current index, so look again.
                 await self.reindex.run()
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
@@ -223,11 +224,12 @@ class Core:
         Raises:
             InputError: a reindex, export, import or backup is running.
         """
-        keeps = "which would keep deleted text."
         if self.reindex.is_running:
-            raise InputError(f"The index is being rebuilt, {keeps} Purge when `scrubjay reindex` is done.")
+            why = "The index is being rebuilt, which would keep deleted text."
+            raise InputError(f"{why} Purge when `scrubjay reindex` is done.")
         if self.backup.is_running or self.exchange.is_running or self.past.is_running:
-            raise InputError(f"An export, import or backup is running, {keeps} Purge when it is done.")
+            why = "An export, import or backup is running, which would keep deleted text."
+            raise InputError(f"{why} Purge when it is done.")
 
     def _policy(self) -> capture.Policy:
         return capture.policy(capture_view(self.settings))

@@ -68,12 +68,17 @@ class Engine:
         self.large = asyncio.Lock()
         self._loaded = asyncio.Event()
         self._core: Core | None = None
-        self.failure: ScrubjayError | None = None  # why it could not load; None while loading
+        self.failure: ScrubjayError | None = (
+            None  # why it could not load; None while loading or after success
+        )
         self._failed_at = 0.0  # by the event loop's clock
         self._retry: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
-        """Read the settings, open the store, start the model; later calls report a failure and try again."""
+        """Read the settings, open the store, start the model.
+
+        A failure is logged and reported to later calls; a call after `RETRY_SECONDS` tries again.
+        """
         try:
             self.settings = self._started_with = with_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())

@@ -41,7 +41,7 @@ class Handover:
         async with self._lock:
             paths = [path for path in envelopes if os.path.exists(path)]
             if paths:
-                entries = await asyncio.to_thread(lambda: [*map(_entry, paths)])
+                entries = await asyncio.to_thread(lambda: [_entry(path) for path in paths])
                 try:
                     await self._shared.inbox.put(entries)
                 except (RuntimeError, OSError) as error:

@@ -2,7 +2,7 @@
 
 A write is acknowledged when its envelope is fsynced. The envelope leaves the spool only after LanceDB's files
 with its record were synced. After a crash, the remaining envelopes are replayed, which is idempotent. If
-another engine writes the tables, this engine hands its envelopes over to that engine.
+another engine writes the tables, this engine hands its envelopes over to that engine, and vice versa.
 """
 
 import asyncio
@@ -117,7 +117,8 @@ class Writer:
         self._changed_since.append(changed_ids)
         try:
             if envelope.kind == "document" and len(envelope.args.get("content") or "") >= LONG_DOCUMENT:
-                early_plan = await self._plan(planner, envelope)  # while other writes continue
+                # This takes seconds, so other writes continue meanwhile.
+                early_plan = await self._plan(planner, envelope)
             async with self._order:
                 if early_plan and role == self._role and _is_unaffected(early_plan, changed_ids):
                     return await self._journal(envelope, early_plan)
@@ -167,8 +168,8 @@ class Writer:
     async def catch_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
         """Empty the spool and commit staged writes, so that a read sees every acknowledged write.
 
-        If that fails or takes longer than `seconds`, return a sentence that says so: committed records can be
-        read.
+        If that fails or takes longer than `seconds`, return a sentence that says so, because committed
+        records can still be read.
         """
         return await self._wait_at_most(self._drain_then(lambda: self._do_commit(self._store.flush)), seconds)
 
@@ -274,7 +275,10 @@ class Writer:
         return len(self._open)
 
     async def settle(self) -> None:
-        """Commit everything staged, sync it to the disk, and remove its envelopes, or else hand them over."""
+        """Commit everything staged, sync it to the disk, and remove its envelopes.
+
+        If another engine writes the tables, hand the envelopes over to that engine instead.
+        """
         if self._handover is not None and not self._store.is_writer:
             async with self._order:  # not while this engine is becoming the writer
                 if not self._store.is_writer:
@@ -361,7 +365,10 @@ class Writer:
         await self.drain()
 
     async def _purge(self, ids: set[str]) -> None:
-        """Remove the bytes of records from the disk; meanwhile no write is planned, which could keep them."""
+        """Remove the bytes of records from the disk; their envelopes stay until that is done.
+
+        No write is planned meanwhile, because a plan that had read such a record could bring it back.
+        """
         async with self._order:
             if ids & self._to_purge:
                 await self._store.commit()
@@ -374,7 +381,7 @@ class Writer:
             await self._purged(ids)
 
     async def run(self, committed: Callable[[], None]) -> None:
-        """Commit in groups forever, with a call of `committed` after each; try a failed commit again."""
+        """Commit in groups forever, and call `committed` after each; a failed commit is tried again."""
         usual_pause = pause = GROUP_SECONDS if self._handover is None else SHARED_GROUP_SECONDS
         while True:
             await self._wake.wait()

@@ -38,9 +38,9 @@ SLACK = 3_600_000_000  # microseconds; a clock may be set back, or a record date
 class Consolidation:
     """Works through the facts and sessions that changed, oldest change first.
 
-    `is_resting` returns True while nothing else works, `turns_per_summary` the number of new turns after
-    which an ongoing session is summarised. Work begins only when no passage waits for its vector, because
-    linking facts in the pauses of a backlog would slow it down.
+    `is_resting` returns True while nothing else works; `turns_per_summary` returns the number of new turns
+    after which an ongoing session is summarised. Work begins only when no passage waits for its vector: a
+    backlog takes minutes, and linking facts in its pauses would slow it down.
     """
 
     def __init__(
@@ -130,7 +130,11 @@ class Consolidation:
             return waiting - self.waiting
 
     async def _process(self, is_resting: Callable[[], bool]) -> None:
-        """Process batches without pauses: 20,000 imported facts would have 400, each of at least 3 s."""
+        """Process batches until nothing waits, or a batch is interrupted.
+
+        There is no pause between batches, because 400 pauses of 3 s would delay 20,000 imported facts by 20
+        minutes.
+        """
         before = self.waiting + 1
         while 0 < self.waiting < before:
             before = self.waiting
@@ -146,7 +150,7 @@ class Consolidation:
                 changes = self._link_changes(key, vectors.get(key))
             else:
                 changes = self._summary(key)
-            if not await self._writer.derive(changes):  # a write came in between, perhaps to this session
+            if not await self._writer.derive(changes):  # a write came in between, perhaps to this record
                 break
             del self._changed[key]
         if self._changed:

@@ -37,8 +37,9 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# Least and most passages that get their vectors in one commit, which rewrites their rows. A batch takes about
-# `BATCH_SECONDS`, so that even a slow machine can soon estimate how long a backlog will take.
+# Least and most passages that get their vectors in one commit, which rewrites their rows and wakes a
+# compaction. A batch takes about `BATCH_SECONDS`, so that even a slow machine can soon estimate how long a
+# backlog will take.
 FIRST_BATCH, BATCH = 128, 1_024
 BATCH_SECONDS = 8.0
 NEW = 256  # new passages that are embedded before all others
@@ -55,7 +56,7 @@ SHORT = 1_000  # characters: a longer text takes more time to embed than a write
 SOON_SECONDS = 0.015
 LOAD_SECONDS = 3.0  # that a search waits while the model is being loaded; torch alone may take ten
 LOADING = "The model is being loaded; until then words alone are searched."
-_WITHOUT_MODEL = "Until then words alone are searched."
+_UNTIL_THEN = "Until then words alone are searched."
 _REINDEX = "words alone are searched. Run `scrubjay reindex` to embed them again."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats the turn's other
 # passages, and would have 40 % of all codes. Of a long text, such as a log of a hundred pieces, only the
@@ -122,7 +123,10 @@ class Indexer:
         return warning if self.trouble is None else f"{warning} {self.trouble}"
 
     async def search_warning(self, searched: Where) -> str | None:
-        """Return the warning for a search of these passages: that many wait for vectors, or `notice`."""
+        """Return the warning for a search of these passages: that many wait for vectors, or `notice`.
+
+        The store is read only if many may be waiting.
+        """
         has_backlog = (self._store.vectorless_writes, self._deferrals) != self._counts_when_done
         few_wait = not has_backlog and len(self._new) + len(self._ahead) < MANY
         if self.trouble or few_wait or not self._store.is_writer:
@@ -161,7 +165,7 @@ class Indexer:
             self.trouble = f"{problem}; {_REINDEX}" if problem else None
             return encoder
         except EncoderError as error:
-            self.trouble = f"{error} {_WITHOUT_MODEL}"
+            self.trouble = f"{error} {_UNTIL_THEN}"
             return None
         finally:
             self._compared_with = self._store.note
@@ -174,6 +178,7 @@ class Indexer:
         return may_change and note != self._compared_with
 
     async def _problem(self, encoder: Encoder, canaries: Vectors) -> str | None:
+        """Return how the model's vector space differs from the store's; give an empty store this space."""
         note, space = self._store.note, encoder.space
         if note.space_id is None and not self._store.is_writer:
             return None  # the engine that writes will set the space
@@ -185,8 +190,9 @@ class Indexer:
         if note.space_id != space.space_id:
             return "The stored vectors were made by another model"
         distance = drift(np.array(note.canaries, dtype=np.float32), canaries)
-        what = f"The model gives other vectors than when the store was made (drift {distance:.4f})"
-        return what if distance > DRIFT_LIMIT else None
+        if distance > DRIFT_LIMIT:
+            return f"The model gives other vectors than when the store was made (drift {distance:.4f})"
+        return None
 
     async def _canaries(self) -> Vectors:
         query = await self._worker.question(CANARY_QUERY)
@@ -228,7 +234,7 @@ class Indexer:
         """Return a query's vector, with tokens if they are wanted; None while vectors cannot be searched.
 
         Raises:
-            EncoderError: this text cannot be embedded.
+            EncoderError: this text cannot be embedded; the next one may be.
         """
         if not await self._wait_for_comparison():
             return None
@@ -306,7 +312,7 @@ class Indexer:
                 pause = min(2 * pause, 60.0)
                 continue
             except EncoderError as error:
-                self.trouble = f"{error} {_WITHOUT_MODEL}"
+                self.trouble = f"{error} {_UNTIL_THEN}"
                 encoder, has_more = None, False
             pause = RETRY_SECONDS
             if not has_more:

@@ -69,11 +69,14 @@ class Mending:
         return {"damage": list(store.damage), "repairs": list(store.repairs), "lacking": lacking}
 
     async def mend(self) -> dict[str, Any]:
-        """Delete the records that cannot be read, and rebuild the index from the others."""
+        """Delete the records that cannot be read, and rebuild the index from the others.
+
+        `deleted` is their number, `aside` the folder with the store's files as they were before.
+        """
         async with self._lock:
             deleted, aside = await mend(self._store)
             async with self._store.lock:
                 await self._store.restart_index()
         self._store.forget_cache()
         self._emptied()
-        return {"deleted": deleted, "aside": aside}  # their number, and the folder with the earlier files
+        return {"deleted": deleted, "aside": aside}

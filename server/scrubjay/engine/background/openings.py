@@ -67,7 +67,8 @@ class Openings:
 
     async def work(self) -> None:
         """Write every opening that is due now; a failed one is due again with its scope's next change."""
-        # Those that become due meanwhile wait: otherwise a program that adds facts would cause one for each.
+        # Those that become due meanwhile wait until it is quiet again: while a program adds facts, reading
+        # all records for an opening takes more processor time than writing the facts.
         due, self._due = self._due, set()
         for scope in due:
             self._composed = scope

@@ -124,7 +124,7 @@ def _record_answer(call: _Call) -> None:
     if answer and pair and pair.redacted:
         answer = _without_secrets_of_prompts(call, answer)
     user = cut(pair.user) if pair and pair.user else None
-    # the same answer gives the same key
+    # A turn without an id and a saved prompt gets a key from its answer: the same answer gives the same key.
     digest = sha256(f"{event.session_id}\n{answer or ''}".encode()).hexdigest()[:32]
     fallback_key = event.prompt_id or turn.ANSWER_KEY + digest
     args: dict[str, Any] = {
@@ -173,7 +173,10 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
 
 
 def _answers_hidden_prompt(call: _Call) -> bool:
-    """Return True if the transcript shows that the prompt was typed in a pause, and its event was lost."""
+    """Return True if the transcript shows that the prompt was typed in a pause, and its event was lost.
+
+    Return False if the host writes no times.
+    """
     event, answer = call.event, "".join((call.event.answer or "").split())
     turns = [turn for turn in _turns(call) if answer and answer in "".join(turn["assistant"].split())]
     if not turns or not turns[-1]["started_at"]:
@@ -215,7 +218,10 @@ def _set_folder_time(call: _Call) -> None:
 
 
 def _ended_prompts(call: _Call, waiting: Sequence[Pair], *, over: bool) -> list[Pair]:
-    """Return the prompts whose turns have ended in the transcript, with the ids of these turns as keys."""
+    """Return the prompts whose turns have ended in the transcript, with the ids of these turns as keys.
+
+    `over` is True if this event answers no prompt.
+    """
     texts = [prompt.user or "" for prompt in waiting]
     turns = matching.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
     return [
@@ -226,7 +232,7 @@ def _ended_prompts(call: _Call, waiting: Sequence[Pair], *, over: bool) -> list[
 
 
 def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
-    """Record prompts that will not be answered, or whose answer may not be recorded, as turns without one."""
+    """Record prompts as turns without an answer, because none will come or none may be recorded."""
     event = call.event
     for position, prompt in enumerate(waiting):
         origin = prompt.origin

@@ -128,7 +128,11 @@ def hidden(home: Home, session_id: str) -> list[str]:
 
 
 def unnamed(home: Home, session_id: str) -> set[str]:
-    """Return a session's waiting prompts that have no id from the host; none if files are damaged."""
+    """Return the texts of a session's waiting prompts that have no id from the host.
+
+    Their Stop will record them under another key than the transcript's. If files are damaged or disappear,
+    the result is empty.
+    """
     try:
         waiting = latest.waiting if (latest := pair(home, session_id, None)) else []
     except (ScrubjayError, OSError, ValueError):
@@ -177,8 +181,14 @@ def _names(folder: str) -> list[_Name]:
         files = sorted(os.listdir(folder))
     except FileNotFoundError:
         return []
-    parts = [file.split(".") for file in files if file.endswith(".json") and file.count(".") in (2, 3)]
-    return [_Name(".".join(part), part[0], part[1], part[2] if len(part) == 4 else None) for part in parts]
+    names = []
+    for file in files:
+        match file.split("."):
+            case [time_ns, prompt, "json"]:
+                names.append(_Name(file, time_ns, prompt, None))
+            case [time_ns, prompt, answered, "json"]:
+                names.append(_Name(file, time_ns, prompt, answered))
+    return names
 
 
 def _target(names: list[_Name], prompt_id: str | None) -> _Name | None:

@@ -33,15 +33,18 @@ class Sharing:
             await _repeat_forever(lambda: self._work(shared))
 
     async def hold(self) -> None:
-        """Keep the lease, or wait for it, forever; separately from `run`, because no work may delay this."""
+        """Keep the lease, or wait for it, forever.
+
+        This runs separately from `run`, because no amount of work may delay the renewal.
+        """
         if (shared := self._store.shared) is not None:
             await _repeat_forever(shared.lease.keep)
 
     async def _work(self, shared: Shared) -> None:
         if not shared.lease.is_valid:
             if shared.leads:
-                what = "this engine no longer maintains the store; the lease was held by %s"
-                log.warning(what, shared.lease.holder)
+                message = "this engine no longer maintains the store; the lease was held by %s"
+                log.warning(message, shared.lease.holder)
             shared.leads = False
             await self._writer.follow()
         elif not shared.leads:

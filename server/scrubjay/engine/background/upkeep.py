@@ -55,7 +55,8 @@ class Bounds(NamedTuple):
 
     A fragment costs 0.45 ms in each of the five to seven look-ups of a search. Passages outside the word
     index are searched by reading them: 256 passages of 900 characters cost 12 ms, and 768 cost 25 ms. A
-    search of 6,000 passages took 52 ms of processor time with 4 segments, and 37 ms with one.
+    search of 6,000 passages took 52 ms of processor time with 4 segments, and so 8 fragments, and 37 ms with
+    one segment.
     """
 
     fragments: int
@@ -67,8 +68,9 @@ BUSY, IDLE = Bounds(24, 500, 24), Bounds(4, 50)
 
 
 class Upkeep:
-    """Maintains the tables of one store; after a failed compaction, `failed` is called.
+    """Maintains the tables of one store; `failures` counts compactions that failed in a row.
 
+    After each failed compaction, `failed` is called.
     `is_resting` returns True if no passage waits for its vector, because the time between two batches of a
     long ingest is not a pause.
     """
@@ -121,7 +123,10 @@ class Upkeep:
         return len(due)
 
     async def prune(self) -> None:
-        """Remove versions that were superseded a while ago: 3 GB after a bulk load of 0.1 GB."""
+        """Remove versions that were superseded a while ago.
+
+        A bulk load of 10,000 turns leaves 3 GB of older versions for 0.1 GB of data.
+        """
         if self._store.is_writer:
             old_tables = self._store.tables
             async with self._counting_failures():
@@ -221,7 +226,10 @@ class Upkeep:
         return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
     def _are_orphans_due(self) -> bool:
-        """Return True once a day for a single writer; otherwise LanceDB removes such files after a week."""
+        """Return True if files that failed writes left should be removed now, at most once a day.
+
+        This is only safe with a single writer. With several, LanceDB removes the files after a week.
+        """
         now = time.monotonic()
         if self._store.shared is not None or now - self._orphans_removed < ORPHANS_EVERY:
             return False

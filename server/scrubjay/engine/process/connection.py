@@ -63,15 +63,16 @@ class Connection(asyncio.Protocol):
         """Return the client's next line without its newline, or None at the end.
 
         The end is reported only when every request is answered or a time limit has passed, because a face
-        that sees it stops working on its answers. A line above the limit is answered with an error here.
+        that sees the end stops working on its answers. A line above the limit is answered with an error here.
         """
         while True:
             if self._draining is None and self._queue:
                 if (line := self._next()) is not None:
                     return line
             elif self._ended or self._draining is not None:
+                seconds = _DRAIN_SECONDS if self._draining is None else self._draining
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_DRAIN_SECONDS if self._draining is None else self._draining):
+                    async with asyncio.timeout(seconds):
                         await self._until(lambda: not self.in_flight or self._lost.is_set())
                 return None
             else:
@@ -209,6 +210,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def _until(self, holds: Callable[[], bool]) -> None:
+        """Wait until this condition holds; it is checked after each event of the connection."""
         while not holds():
             self._news.clear()
             await self._news.wait()

@@ -30,7 +30,7 @@ from scrubjay.wire.lock import FileLock, identity
 log = logging.getLogger("scrubjay.engine.process.lifetime")
 
 Face = Callable[[Connection], Awaitable[None]]
-Background = Callable[[], Awaitable[None]]
+StartWork = Callable[[], Awaitable[None]]
 
 _HELLO_SECONDS = 10.0  # for a client to send its hello
 _CLOSE_SECONDS = 2.0  # for a client to read its last lines
@@ -71,14 +71,17 @@ class Lifetime:
         self._reason = ""
 
     def finish(self, reason: str) -> None:
-        """Ask the engine, from any thread, to answer the requests in flight; then `serve` returns."""
+        """Ask the engine to end: no new clients, requests in flight are answered, then `serve` returns.
+
+        Safe from any thread.
+        """
         if self._loop is None:
             self._end(reason)
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed, so the engine has ended already
                 self._loop.call_soon_threadsafe(self._end, reason)
 
-    async def serve(self, faces: Mapping[str, Face], background: Background | None = None) -> str:
+    async def serve(self, faces: Mapping[str, Face], background: StartWork | None = None) -> str:
         """Listen until the engine is finished, and return the reason.
 
         `faces` has for each kind of hello the function that serves the client until the connection ends.
@@ -89,7 +92,7 @@ class Lifetime:
         async with ended_if_it_hangs(self.home.deaths, self.hang_seconds):
             return await self._serve(faces, background)
 
-    async def _serve(self, faces: Mapping[str, Face], background: Background | None) -> str:
+    async def _serve(self, faces: Mapping[str, Face], background: StartWork | None) -> str:
         listener = listen(self.home, dict(self.env), loopback=self.loopback)
         work: asyncio.Future[None] | None = None
         try:
@@ -136,8 +139,8 @@ class Lifetime:
             log.exception("a connection ended with an error")
         finally:
             if connection in self.connections and self._finishing.is_set():
-                count, why = connection.lines_read, self._reason
-                connection.say({"scrubjay": "goodbye", "lines": count, "reason": why})
+                goodbye = {"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason}
+                connection.say(goodbye)
             self.connections.discard(connection)
             await connection.closed(_CLOSE_SECONDS)
 
@@ -208,8 +211,8 @@ class Lifetime:
         if not self.lock.is_held:
             return
         facts = {name: getattr(self.me, name) for name in ("version", "protocol", "pid", "auto")}
-        facts |= {"started_at": self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ")}
-        facts |= {**listener.facts, "http": self.http, "finishing": finishing}
+        facts |= {"started_at": self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ"), "http": self.http}
+        facts |= {**listener.facts, "finishing": finishing}
         try:
             write_facts(self.home, facts)
         except FileNotFoundError:  # the home may be removed at any moment
@@ -226,7 +229,8 @@ class Lifetime:
 def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     """Call `finish` with the signal's name when the system or the user asks this process to end.
 
-    Only the main thread receives signals; in other threads this does nothing.
+    Only the main thread receives signals; in other threads this does nothing. `finish` must be safe to call
+    from anywhere.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -251,8 +255,8 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
 async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
     """End this process if its event loop stands still for `seconds`; stack traces go to the file at `path`.
 
-    A hostile text may occupy the interpreter for hours, so this is done by Python's own watchdog, which works
-    without the interpreter. Crashes in native code write their stack to that file too.
+    A text may occupy the interpreter for hours and block every client, so this is done by Python's own
+    watchdog, which works without the interpreter. Crashes in native code write their stack to that file too.
     """
 
     async def keep_alive() -> None:

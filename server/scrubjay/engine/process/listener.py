@@ -1,6 +1,7 @@
 """The socket on which an engine waits for its clients, accessible to its owner only.
 
-Only the holder of the engine's lock may call `listen`, which removes the files of an earlier engine.
+Only the holder of the engine's lock may call `listen`, which removes the files of an earlier engine at the
+same path.
 """
 
 import contextlib
