@@ -67,13 +67,13 @@ async def test_a_turn_of_the_past_is_about_the_commit_that_was_head_then(
     assert marks == {"old": "changed", "new": None}
 
 
-async def test_a_home_of_today_gets_its_anchors_when_an_engine_opens_it(
+async def test_anchors_whose_file_is_damaged_are_written_again_when_an_engine_opens_the_home(
     core: Core, repo: Repository, scope: str, home: Home
 ):
     await fact(core, "`retry` doubles the waiting time.", scope=scope)
     added = await fact(core, "Alex prefers tea.", scope="user")
     await anchored(core)
-    Path(home.anchors).write_bytes(b"not a database, " * 99)  # a damaged file is begun again
+    Path(home.anchors).write_bytes(b"not a database, " * 99)
     await core.anchoring._find_missing()
     await core.anchoring.work()
     assert len(core.book.recorded_ids()) == 2 and added.id not in core.book.get([added.id])

@@ -85,8 +85,12 @@ async def test_the_root_of_a_repository_includes_its_commits_unless_they_are_unw
     assert (await indexed(core, repo.folder, scope, "root")).commits == 3
     paths = {Path(row.path or "").name for row in await core.ingest.list_documents(scope, 10)}
     assert paths == {"client.py", "notes.md"} and not await core.ingest.left_out(scope)
-    with pytest.raises(InputError):  # outside every repository
-        await indexed(core, repo.folder.parent, scope)
+
+
+async def test_commits_of_a_folder_outside_every_repository_are_an_error(core: Core, tmp_path: Path):
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(InputError):
+        await indexed(core, tmp_path / "plain", "demo")
 
 
 async def test_a_commit_is_redacted_and_loses_its_trailers(core: Core, repo: Repository, scope: str):

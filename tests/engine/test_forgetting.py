@@ -1,6 +1,8 @@
 """Forgetting by id, by exact words, and by a query after a dry run; restoring; purging from every file."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -217,6 +219,20 @@ async def test_an_interrupted_purge_is_finished_by_the_next_engine(home: Home, c
     assert spool.pending(home) == [] and writer.set_aside == 0
     assert holding(home.root, SECRET) == []
     assert [row.id for row in await store.select(Memory, "true")] == [kept.id]
+
+
+async def test_a_purge_reaches_replaced_passages_and_drafts_of_dead_processes(core: Core):
+    added = await fact(core, f"The key is {SECRET}.")
+    await fact(core, "Zebras are striped.")
+    await embedded(core)
+    await core.reindex.run()
+    assert len(list(Path(core.home.data).glob("passages_*"))) == 2  # for the searches of this moment
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    Path(core.home.spool_tmp, f"{gone.pid}-0a1b").write_text(f'{{"content": "The key is {SECRET}')
+    await ask(core, id=added.id, purge=True)
+    assert holding(core.home.root, SECRET, "zorilla") == []
+    assert texts(await search(core, "zebras")) == ["Zebras are striped."]
 
 
 async def test_an_extending_version_outlives_the_purge_of_what_it_extends(core: Core):

@@ -67,10 +67,14 @@ async def test_what_its_host_deletes_is_hidden_and_says_so_until_it_returns(core
     assert hidden.forgotten_at and "deleted by its host (codex)" in (hidden.forget_reason or "")
     assert await take(core, A, PNPM, PORT) == (("known", "restored"), 0)
     assert await visible(core) == {PORT, PNPM}
-    await take(core, A, PNPM)
-    await core.removal.restore(hidden.id, "cli")  # the user wants it
-    assert await take(core, A, PNPM, FRIDAY) == (("known", "added"), 0)
-    assert await visible(core) == {PORT, PNPM, FRIDAY}
+
+
+async def test_a_user_can_restore_what_its_host_deleted(core: Core):
+    await take(core, A, PORT)
+    await take(core, A)
+    await core.removal.restore((await facts(core))[PORT].id, "cli")
+    assert await take(core, A, PNPM) == (("added",), 0)
+    assert await visible(core) == {PORT, PNPM}
 
 
 async def test_the_same_words_of_two_hosts_are_one_fact_until_both_delete_them(core: Core):

@@ -89,7 +89,7 @@ def tree(tmp_path: Path) -> Path:
     return folder
 
 
-def test_hidden_files_are_reported_and_read_on_request_and_those_of_tools_and_binary_ones_never(tree: Path):
+def test_hidden_files_are_read_on_request_and_binary_files_or_those_of_tools_never(tree: Path):
     own = ["logo.png", "node_modules/a.js", ".git/config", ".venv/lib.py", "own/pyvenv.cfg", "own/lib.py"]
     for name in (*own, ".github/flow.md", ".env", "docs/.notes/old.md"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)

@@ -260,7 +260,7 @@ async def test_a_summary_waits_for_a_concurrent_write(core: Core):
     assert "src/late.py" in made.content
 
 
-async def test_a_user_who_looks_at_the_page_comes_before_summaries(core: Core, monkeypatch):
+async def test_summaries_wait_while_a_user_looks_and_then_are_made_without_pauses(core: Core, monkeypatch):
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
     monkeypatch.setattr(consolidation, "AT_ONCE", 2)
     for name in ("a", "b", "c", "d", "e"):
