@@ -111,6 +111,15 @@ def test_expired_and_forged_links_open_nothing():
     assert cookie is not None and browsers.is_known(cookie) and not browsers.is_known("")
 
 
+def test_the_keys_of_links_that_no_browser_opened_are_forgotten():
+    now = [0.0]
+    browsers = Browsers(lambda: now[0])
+    for _ in range(100):
+        browsers.invite()
+        now[0] += LINK_SECONDS / 2
+    assert len(browsers._keys) <= 3
+
+
 async def test_any_invalid_call_is_answered_with_a_sentence(stranger: Browser):
     half = r'{"key": "\ud83d", "call": "\ud83d", "params": {}}'
     for body in (half, "[" * 100_000, "null", '{"key": "é"}'):

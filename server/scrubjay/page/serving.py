@@ -70,7 +70,8 @@ Answering = Callable[[Request], Awaitable[Response]]
 class Browsers:
     """The browsers with access: those that opened a valid link. `time` is a monotonic clock.
 
-    Keys and cookies have 256 random bits, and are forgotten when the engine ends.
+    Keys and cookies have 256 random bits, and are forgotten when the engine ends. They are looked up by their
+    hashes, so the time of a look-up does not show how much of a guess is right.
     """
 
     def __init__(self, time: Callable[[], float] = time.monotonic) -> None:
@@ -80,8 +81,9 @@ class Browsers:
 
     def invite(self) -> str:
         """Return the key of a new link."""
-        key = secrets.token_urlsafe(32)
-        self._keys[key] = self._time() + LINK_SECONDS
+        key, now = secrets.token_urlsafe(32), self._time()
+        valid = {old: expiry for old, expiry in self._keys.items() if expiry >= now}
+        self._keys = {**valid, key: now + LINK_SECONDS}
         return key
 
     def admit(self, key: str) -> str | None:
@@ -251,7 +253,7 @@ class Page:
                 queue.put_nowait(_event("progress", {"done": done, "total": total, "what": what}))
 
     def _guarded(self, answer: Answering) -> Answering:
-        """Refuse browsers without an opened link, and requests from foreign pages."""
+        """Return a function that answers only browsers with an opened link, and no foreign pages."""
 
         async def guarded(request: Request) -> Response:
             if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
