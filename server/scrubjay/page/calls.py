@@ -335,8 +335,8 @@ async def _chunks(call: Call, request: OneRecord) -> Any:
 
 
 async def _index(call: Call, request: Path) -> Any:
-    run = partial(call.core.ingest.run, report=_ignore, again=True)
-    return (await run([request.path], scope=request.scope, source=SOURCE)).wire()
+    options: dict[str, Any] = {"scope": request.scope, "source": SOURCE, "report": _ignore, "again": True}
+    return (await call.core.ingest.run([request.path], **options)).wire()
 
 
 async def _ignore(done: int, total: int, path: str) -> None:

@@ -34,7 +34,8 @@ class Backup(LongVerb):
     async def make(self, folder: str, report: backups.Report) -> BackupSummary:
         """Copy the home as it is now into a new folder, which appears complete and checked, or not at all.
 
-        Writes wait only a moment while files are linked.
+        Writes wait only a moment while files are linked. During the copy, they are acknowledged and can be
+        found.
 
         Raises:
             InputError: the folder is not empty, is inside the home, or has too little space.

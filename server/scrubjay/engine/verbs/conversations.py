@@ -43,8 +43,8 @@ class Conversations(Verb):
     ) -> ConversationState:
         """Add redacted messages to a conversation of a scope, except those that it already has.
 
-        The document has every message, and no facts are extracted from it. The policy `chat_capture` decides
-        which turns are recorded; searches with `chats` find them.
+        The document has every message, whatever the policy is, and no facts are extracted from it. The policy
+        `chat_capture` decides which turns are recorded: `off` records none. Searches with `chats` find them.
 
         Raises:
             InputError: the messages are empty, and the conversation does not exist yet.
@@ -56,9 +56,9 @@ class Conversations(Verb):
             return ConversationState(document.id, document.status, turns)
 
     async def statements(self, scopes: Collection[str], filters: Filter | None = None) -> list[str]:
-        """Return the user's last statements, without questions and small talk, in the latest conversations.
+        """Return the user's last statements in the latest conversations of these scopes, newest first.
 
-        `filters` apply to the metadata of conversations.
+        Questions and small talk are left out. `filters` apply to the metadata of conversations.
         """
         await self._writer.catch_up()
         where = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)

@@ -22,7 +22,10 @@ class Counts(Verb):
         return await self._store.names.scopes()
 
     async def by_scope(self, scope: str | None = None) -> dict[str, ScopeCounts]:
-        """Return the counts of each scope, or of `scope` alone; zeros if no record is current."""
+        """Return the counts of each scope, or of `scope` alone if it has records.
+
+        A scope whose records are all forgotten, expired or replaced is listed with zeros.
+        """
         await self._writer.catch_up()
         return await count_by_scope(self._store.tables, self._clock(), scope)
 
@@ -30,8 +33,10 @@ class Counts(Verb):
         """Return {scope: {turns, memories, documents, commits}}, without empty scopes."""
         summary = {}
         for scope, counts in (await self.by_scope()).items():
-            summary[scope] = {name: getattr(counts, name) for name in _NAMES}
-        return {scope: each for scope, each in summary.items() if any(each.values())}
+            numbers = {name: getattr(counts, name) for name in _NAMES}
+            if any(numbers.values()):
+                summary[scope] = numbers
+        return summary
 
     async def by_partition(self, scopes: Sequence[str]) -> Counter[str]:
         """Return how many facts and turns of these scopes each partition has."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.verb import Verb
@@ -69,13 +69,12 @@ class Distilling(Verb):
     ) -> Piece:
         """Return the turns after the scope's mark, or from `since` on, that fit into `room`, at least one.
 
-        With `moves`, the next call returns the turns after these.
+        With `moves`, the mark moves, so that the next call returns the turns after these.
         """
         await self._writer.catch_up()
         now = self._clock().astimezone(LocalZone())
         start = resolve("since", since, now, end=False)
-        time, last_id = (await self._marks()).get(scope, (micros(now - FIRST), ""))
-        mark = (micros(start), "") if start else (int(time), str(last_id))
+        mark = (micros(start), "") if start else await self._mark(scope, now)
         in_scope, after = conditions.matching(scope=scope), conditions.number("started_at", ">=", mark[0])
         where = conditions.both(in_scope, after, conditions.current(Turn, now), conditions.missing("role"))
         rows = await self._store.select(Turn, where, columns=["id", "started_at", "user"])
@@ -144,6 +143,10 @@ class Distilling(Verb):
             runs.append((fact, run))
         return runs
 
+    async def _mark(self, scope: str, now: datetime) -> Mark:
+        time, turn_id = (await self._marks()).get(scope, (micros(now - FIRST), ""))
+        return int(time), str(turn_id)
+
     async def _marks(self) -> dict[str, Mark]:
         try:
             marks = parse_json(await asyncio.to_thread(read_whole, self._home.distilled))
@@ -158,6 +161,12 @@ def _refuse_unknown(ids: Sequence[str], known: Collection[str], scope: str) -> N
 
 
 def _as_result(fact: Memory, run: int) -> DistilledFact:
-    fields: dict[str, Any] = {"scope": fact.scope, "date": fact.created_at, "memory": fact.content}
-    fields["turn"] = short_id("turn", "", fact.session_id, fact.turn) if fact.session_id else None
-    return DistilledFact(id=fact.id, run=run, may_contradict=fact.metadata.get(CONTRADICTS), **fields)
+    return DistilledFact(
+        id=fact.id,
+        run=run,
+        scope=fact.scope,
+        date=fact.created_at,
+        memory=fact.content,
+        turn=short_id("turn", "", fact.session_id, fact.turn) if fact.session_id else None,
+        may_contradict=fact.metadata.get(CONTRADICTS),
+    )

@@ -90,7 +90,10 @@ class Documents(Verb):
         return await self.add(DocumentText.model_validate(fields), scope=document.scope, source=source)
 
     async def with_custom_id(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
-        """Return the documents with this custom_id, without texts: those not forgotten, then the latest."""
+        """Return the documents of these scopes with this custom_id, without their texts.
+
+        Documents that are not forgotten come first; otherwise the latest come first.
+        """
         where = conditions.matching(custom_id=custom_id, scope=scopes)
         rows = await self._store.select_newest(
             Document, where, lambda row: row.custom_id == custom_id and row.scope in scopes, columns=_COLUMNS
@@ -171,7 +174,8 @@ def continue_text(old: str, new: str) -> str:
     """Return the text of a document after `new` was sent under its name.
 
     `new` replaces `old` if it contains all of it, or lines with half of its characters. If `old` already ends
-    with `new`, as after a repeated call, nothing changes. Otherwise `new` continues `old`.
+    with `new`, as after a repeated call, nothing changes. Otherwise `new` continues `old`, so that nothing is
+    lost.
 
     >>> continue_text("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'

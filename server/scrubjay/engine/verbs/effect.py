@@ -106,7 +106,13 @@ class _Prompts:
 
 
 def _sign(name: str, opened: Sequence[float], withheld: Sequence[float]) -> Sign:
-    means = {"opened": fmean(opened), "withheld": fmean(withheld)}
-    difference = means["opened"] - means["withheld"]
+    opened_mean, withheld_mean = fmean(opened), fmean(withheld)
+    difference = opened_mean - withheld_mean
     error = _CONFIDENCE * math.sqrt(variance(opened) / len(opened) + variance(withheld) / len(withheld))
-    return Sign(name=name, **means, least=difference - error, most=difference + error)
+    return Sign(
+        name=name,
+        opened=opened_mean,
+        withheld=withheld_mean,
+        least=difference - error,
+        most=difference + error,
+    )

@@ -78,9 +78,10 @@ class Exchange(LongVerb):
         return Exported(**counts.model_dump(), bytes=file.tell())
 
     async def load(self, path: str, source: str, report: Report) -> Imported:
-        """Import the records of an export, after the whole file was checked.
+        """Import the records of an export.
 
-        Acknowledged records survive a kill, and repeating the call imports the rest.
+        The whole file is checked before the first record is imported. Acknowledged records survive a kill,
+        and repeating the call imports the rest.
 
         Raises:
             InputError: a line is damaged or missing; nothing was imported.

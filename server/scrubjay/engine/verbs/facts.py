@@ -93,7 +93,10 @@ class Facts(Verb):
         return FactPage(page, len(rows), fresh, values, rivals)
 
     async def _rows(self, scopes: Collection[str], which: Which, words: str) -> list[Memory]:
-        """Return the newest versions of all facts of these scopes with all of these words, without texts."""
+        """Return the newest versions of all facts of these scopes with all of these words, without texts.
+
+        Only `contradicting` needs their texts.
+        """
         where = conditions.both(
             conditions.one_of("scope", scopes),
             conditions.LATEST,

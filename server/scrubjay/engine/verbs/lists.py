@@ -1,7 +1,7 @@
 """Reads stored records for the interfaces: by id, in pages, by document and by fact.
 
-Every operation sees all acknowledged writes: a read by id includes staged records, and the others commit
-first.
+Every operation sees all writes that were acknowledged before the call: a read by id includes staged records,
+and the other operations commit first.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -79,7 +79,8 @@ class Lists(Verb):
     ) -> list[Hit]:
         """Return the latest additions to a scope ("*": to all scopes), or to one session, newest first.
 
-        With `among`, only records with these ids are returned. A turn's title says what the turn is about.
+        With `among`, only records with these ids are returned. A turn's title says what the turn is about,
+        which a prompt such as "yes, do it" does not.
         """
         await self._writer.catch_up()
         where = None if scope == EVERY_SCOPE else scope
@@ -112,7 +113,8 @@ class Lists(Verb):
     ) -> Page[Document]:
         """Return a page of the documents that are not forgotten, without their texts unless `content`.
 
-        `path` is one that the client gave: exactly this path, or everything below it if it ends in a slash.
+        `path` selects documents by the path that the client gave them: exactly this path, or everything below
+        it if it ends in a slash.
         """
         where = _documents(scopes, path)
         return await self._page(Document, where, None if content else COLUMNS, **paging)
@@ -123,7 +125,10 @@ class Lists(Verb):
         return await self._store.select(Document, _documents(scopes, path), columns=["id", "scope"])
 
     async def unfinished_documents(self, scopes: Collection[str], *, failed: bool = False) -> list[Document]:
-        """Return the documents that lack vectors, last changed first; `failed` includes unreadable ones."""
+        """Return the documents that lack vectors, without their texts, last changed first.
+
+        `failed` includes documents that could not be read.
+        """
         await self._writer.catch_up()
         chunks = conditions.both(conditions.matching(scope=scopes, src="chunk"), conditions.NO_VECTOR)
         waiting = await self._store.passages.select(chunks, columns=["record_id"])
@@ -172,7 +177,10 @@ class Lists(Verb):
         summaries: bool = True,
         **paging: Unpack[Paging],
     ) -> Page[Memory]:
-        """Return a page of facts in their newest version; `forgotten` includes forgotten and expired ones."""
+        """Return a page of facts, each in its newest version.
+
+        `forgotten` includes forgotten and expired facts, `summaries` the summaries of sessions.
+        """
         where = conditions.both(
             conditions.one_of("scope", scopes),
             conditions.LATEST,

@@ -33,7 +33,10 @@ class Past(LongVerb):
     _staged: int = 0
 
     async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
-        """Record the turns that are not recorded yet; a session that exists in a single scope stays in it."""
+        """Record the turns that are not recorded yet; when this returns, all of them survive a kill.
+
+        A session that exists in a single scope stays in it, wherever its folder is now.
+        """
         async with self._lock:
             await self._writer.drain()
             scopes = await self._stored_scopes(kept)
@@ -62,10 +65,11 @@ class Past(LongVerb):
             outcomes: list[FactOutcome] = []
             by_scope: dict[str, list[AnyRecord]] = defaultdict(list)
             for values in imported:
-                outcome: FactOutcome = "added"
-                changed = list(_version_chain(values[0], values[1:]))
+                outcome: FactOutcome
                 if first := stored.get(values[0].id):
                     outcome, changed = await self._compare_with_stored(first, values)
+                else:
+                    outcome, changed = "added", list(_version_chain(values[0], values[1:]))
                 outcomes.append(outcome)
                 for record in changed:
                     by_scope[record.scope].append(record)
@@ -167,7 +171,7 @@ def _with_purged(
 
 
 def _version_chain(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
-    """Yield a fact and its newer versions, each changed to follow the one before."""
+    """Yield a fact and its newer values as versions of one memory, each after the one that it replaces."""
     for version in newer:
         since = max(version.created_at, latest.created_at) if version.version > 1 else version.updated_at
         yield latest.model_copy(update={"is_latest": False, "replaced_at": since, "updated_at": since})
@@ -186,7 +190,10 @@ def _version_chain(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
 
 
 def _values(kept: KeptFact, now: datetime) -> list[Memory]:
-    """Return the fact's older values and its current one, each as a fact without links."""
+    """Return the fact's older values and its current one, each as a fact without links; all have one id.
+
+    `version` is the number of the value, from 1 on.
+    """
     began = kept.created_at or kept.updated_at or now
     values = [(content, since or began) for content, since in kept.earlier]
     values.append((kept.content, (kept.updated_at or began) if values else began))

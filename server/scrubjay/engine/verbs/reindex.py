@@ -44,8 +44,9 @@ class Reindex(LongVerb):
     async def run(self, progress: Progress | None = None) -> int:
         """Build new passages and vectors next to the current ones; return the number of passages.
 
-        The old passages answer searches until the new ones are complete, by words alone if their model is
-        gone. A call during a reindex waits for it. A killed reindex continues at the engine's next start.
+        The old passages answer searches until the new ones are complete. If the model of the old passages is
+        no longer available, searches use words only until the new passages are written; their vectors follow.
+        A call during a reindex waits for that reindex. A killed reindex continues at the engine's next start.
 
         Raises:
             EncoderError: the model in the settings cannot be loaded; the old index stays.
@@ -83,8 +84,9 @@ class Reindex(LongVerb):
     async def _has_other_dictionary(self) -> bool:
         """Return True if the passages were made with another developers' dictionary than the current one.
 
-        A store without passages adopts the current dictionary. A shared store keeps its first one. While the
-        home's words cannot be read, nothing is reindexed.
+        A store without passages adopts the current dictionary. A shared store keeps the first dictionary,
+        because each engine may have a different one. While the home's words cannot be read, nothing
+        is reindexed.
         """
         store = self._store
         version = await store.notes.read(WORDS) if store.is_writer else None

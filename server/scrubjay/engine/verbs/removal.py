@@ -31,7 +31,10 @@ DRY_RUNS = 32  # latest dry runs that are remembered
 
 @dataclass(eq=False)
 class Removal(Verb):
-    """Forgets and restores records; a query forgets exactly what its dry run listed."""
+    """Forgets and restores records.
+
+    A query forgets exactly what its dry run listed, even if more records were added in between.
+    """
 
     _search: Search
     refuse_purge: Callable[[], None]
@@ -79,7 +82,10 @@ class Removal(Verb):
         return [fact.id for fact in newest.values() if is_current(fact, self._clock())]
 
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
-        """Forget the facts that match a query without a dry run, and return them as `candidates`."""
+        """Forget the facts that match a query; no earlier dry run is needed.
+
+        The answer's `candidates` are these facts with their relevance. A dry run does not forget them.
+        """
         facts = await self._search.facts_about(request)
         if request.dry_run or not facts:
             return Forgotten(ids=[], forgotten=0, candidates=facts)
@@ -107,9 +113,10 @@ class Removal(Verb):
     async def _records_of_dry_run(self, scope: str, query: str) -> list[AnyRecord]:
         ids = self._dry_runs.pop((scope, query), None)
         if ids is None:
-            how = "Call forget with the same query and dry_run true, check the list, then repeat the call"
-            by_id = "without dry_run, or forget single records by id."
-            raise InputError(f"query needs a dry run first. {how} {by_id}")
+            raise InputError(
+                "query needs a dry run first. Call forget with the same query and dry_run true, "
+                "check the list, then repeat the call without dry_run, or forget single records by id."
+            )
         return [record for each in ids if (record := await self._store.find(each)) is not None]
 
     async def _forget(self, records: Sequence[AnyRecord], request: Forget, source: str) -> Forgotten:

@@ -75,7 +75,10 @@ class Search(Verb):
     async def _with_commands(
         self, hits: MemoryHits, request: SearchMemories, scope: Scope, *, is_narrow: bool
     ) -> MemoryHits:
-        """Put a turn first if its commands answer the query; a narrowed search gets no additional record."""
+        """Put a turn first if its commands answer an error line in the query, or say how something is run.
+
+        A search that is narrowed to some records or tokens gets no additional record.
+        """
         if request.search_mode == "documents" or not request.include_turns:
             return hits
         scopes = search_scopes(request.scope, scope)
@@ -152,14 +155,23 @@ class Search(Verb):
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=room, given=given)
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
-        """Return the text for the beginning of a session, given a hook's event; see `search.opening`."""
+        """Return the text for the beginning of a session; see `scrubjay.search.opening`.
+
+        `event` may hold `session_id`, `source`, `host` and `max_bytes`, as hooks send them.
+        """
         if self._settings().inject == "off":
             return Opening()
         await self._writer.catch_up()
-        options: dict[str, Any] = {name: event.get(name) for name in ("session_id", "source", "host")}
-        options["instructions"] = await asyncio.to_thread(instructions, self._home, scope)
-        room = injection.room(event)
-        return await opening(self._store, scope, self._clock(), max_bytes=room, **options)
+        return await opening(
+            self._store,
+            scope,
+            self._clock(),
+            session_id=event.get("session_id"),
+            source=event.get("source"),
+            max_bytes=injection.room(event),
+            instructions=await asyncio.to_thread(instructions, self._home, scope),
+            host=event.get("host"),
+        )
 
     async def prepared(self, scope: str) -> Opening:
         """Return the opening of a project's next session, with hints for tools if the user wants them."""

@@ -192,8 +192,8 @@ class Sessions(Verb):
     ) -> SessionView:
         """Return `size` turns of a session from `start`, or those around the turn numbered `turn`.
 
-        Forgotten turns are included. Of a side that was cut at `LONGEST_TEXT`, the turn's `cut` has the
-        length.
+        Forgotten turns are included. A side of more than `LONGEST_TEXT` characters is cut; the turn's `cut`
+        has the lengths of such sides.
 
         Raises:
             NotFound: the session does not exist.

@@ -41,7 +41,10 @@ class Status(Verb):
         }
 
     async def report(self) -> dict[str, Any]:
-        """Return the state, with every acknowledged write; if the store cannot be read, only the `damage`."""
+        """Return the state, which includes every acknowledged write; sizes are in bytes.
+
+        If the store cannot be read, return only the reason (`damage`).
+        """
         try:
             return await self._report()
         except (RuntimeError, ValueError) as error:
@@ -57,10 +60,8 @@ class Status(Verb):
         # Some hosts send no answer with their event; it is in their transcript, which may be late or gone.
         from_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
         unanswered_turns = conditions.both(from_stop, conditions.missing("assistant"))
-        waiting, set_aside = (
-            spool.pending(home) + spool.events(home, "answer"),
-            spool.json_files(home.spool_broken),
-        )
+        waiting = spool.pending(home) + spool.events(home, "answer")
+        set_aside = spool.json_files(home.spool_broken)
         stats: list[Any] = [await store.tables.of(name).stats() for name in TABLES]
         fragments = max(int(each["fragment_stats"]["num_fragments"]) for each in stats)
         limit = int(self._settings().disk_limit_gb * 1e9)

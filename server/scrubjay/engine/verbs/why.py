@@ -100,8 +100,9 @@ class Why(Verb):
         marks = await self._marking.marks(hits, folder)
         reasons = []
         for hit in hits:
-            kind, text, mark = "turn" if hit.src == "turn" else "fact", hit.memory or "", marks.get(hit.id)
+            kind = "turn" if hit.src == "turn" else "fact"
             name = short_id(hit.src, hit.id, hit.session_id, hit.turn)
+            text, mark = hit.memory or "", marks.get(hit.id)
             reasons.append(Reason(kind=kind, name=name, date=hit.date, text=text, mark=mark))
         return reasons
 
