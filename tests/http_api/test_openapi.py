@@ -90,6 +90,12 @@ async def test_an_unsupported_verb_is_405_and_names_the_supported_ones(
         assert answer.headers["Allow"] == "GET, HEAD" and answer.json()["error"].endswith("use GET, HEAD.")
 
 
+async def test_head_is_answered_like_get(http: httpx2.AsyncClient):
+    statuses = {"/health": 200, "/v3/settings": 200, "/v3/documents/x": 404, "/v4/search": 405}
+    for path, status in statuses.items():
+        assert (await http.head(path)).status_code == (await http.get(path)).status_code == status
+
+
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/json; charset=utf-16"])
 async def test_an_invalid_json_body_is_refused_in_each_familys_error_shape(
     http: httpx2.AsyncClient, document: dict[str, Any], kind: str

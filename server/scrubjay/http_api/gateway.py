@@ -102,13 +102,15 @@ class Gateway:
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         body = Body(receive, self._buffered, LONGEST_BODY if _is_upload(request) else LONGEST_JSON)
-        caller = f"{_key(request)} {request.client.host if request.client else ''}"
         try:
             with contextlib.ExitStack() as on_refusal:
                 on_refusal.callback(body.forget)
                 self._check_origin(request)
                 scope.setdefault("state", {})["permissions"] = self._permissions(request)
                 await _read(request, body)
+                # Large JSON has slots of its own, because it waits for other large JSON while it holds one.
+                size = "large" if _is_large_json(request, body) else ""
+                caller = f"{_key(request)} {request.client.host if request.client else ''} {size}"
                 deadline = asyncio.get_running_loop().time() + _seconds(request)
                 await self._begin(request, caller, deadline)
                 on_refusal.pop_all()
@@ -151,7 +153,7 @@ class Gateway:
         await work
 
     async def _work(self, request: Request, body: Body, answer: Answer) -> None:
-        is_large_json = body.is_large and not _is_upload(request)
+        is_large_json = _is_large_json(request, body)
         # The application answers HEAD as GET; uvicorn leaves the body out.
         scope = {**request.scope, "method": "GET"} if request.method == "HEAD" else request.scope
         async with self._large_json if is_large_json else contextlib.nullcontext():
@@ -199,6 +201,10 @@ class Gateway:
 def _is_upload(request: Request) -> bool:
     """Return True if the body contains files, which are parsed in a separate process."""
     return request.headers.get("content-type", "").lower().startswith("multipart/")
+
+
+def _is_large_json(request: Request, body: Body) -> bool:
+    return body.is_large and not _is_upload(request)
 
 
 def _may_be_form(request: Request) -> bool:
