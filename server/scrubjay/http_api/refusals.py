@@ -100,7 +100,7 @@ def status_of(error: ScrubjayError) -> int:
 def _verbs(request: Request) -> list[str]:
     """Return the verbs that a path accepts; the router itself only uses the first route that matches.
 
-    There are none if every route with this path is absent.
+    The list is empty if every route with this path is absent.
     """
     routes = [each for each in request.app.routes if isinstance(each, Route) and each.name != ABSENT]
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]

@@ -29,7 +29,7 @@ from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
-MORE = 30  # hits of a search for more
+MORE = 30  # hits, if the user also wants hits that a model would not get
 PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns; it is drawn again soon
 LONGEST_PART = 200_000  # characters of a document that are sent at once
 MOST_AT_ONCE = 200  # records that one call may change

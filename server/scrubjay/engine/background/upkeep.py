@@ -161,8 +161,9 @@ class Upkeep:
         if name not in _INDEXES:
             return False
         index = await table.index_stats("search_text_idx")
-        is_unindexed = index is not None and index.num_unindexed_rows > bounds.unindexed
-        return is_unindexed or segments >= bounds.segments * slack
+        if index is not None and index.num_unindexed_rows > bounds.unindexed:
+            return True
+        return segments >= bounds.segments * slack
 
     async def _compact(self, name: str, bounds: Bounds, *, pause: float = 0.0) -> None:
         """Compact a table, sync the result to the disk, and only then remove the versions that it replaces.

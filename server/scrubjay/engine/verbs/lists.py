@@ -205,9 +205,9 @@ class Lists(Verb):
         wheres = {kind: current(kind, scopes, self._clock(), of_partition, tagged) for kind in KINDS}
         keys: list[tuple[datetime, str]] = []
         for kind, where in wheres.items():
-            time = "started_at" if kind is Turn else "created_at"
-            dated = await self._store.select(kind, where, columns=["id", time])
-            keys += [(getattr(row, time), row.id) for row in dated]
+            time_column = "started_at" if kind is Turn else "created_at"
+            dated = await self._store.select(kind, where, columns=["id", time_column])
+            keys += [(getattr(row, time_column), row.id) for row in dated]
         keys.sort(reverse=True)
         ids = [record_id for _, record_id in keys[start : start + size]]
         rows: list[Memory | Turn] = []
