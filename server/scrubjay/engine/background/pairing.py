@@ -64,7 +64,6 @@ def take(home: Home, path: str) -> ProcessedEvent:
     """
     event = HookEvent.model_validate(spool.read(path))
     call = _Call(home, event, _policy(home))
-    request = None
     match event.kind:
         case "prompt":
             _save(call)
@@ -72,11 +71,12 @@ def take(home: Home, path: str) -> ProcessedEvent:
             _record_answer(call)
         case "start":
             _record_abandoned(call)
-        case _:
+        case "end":
             pair = prompts.pair(home, event.session_id, None, event.time_ns)
             _record_unanswered(call, pair.waiting if pair else ())
-    # A compaction comes in the middle of a turn, whose Stop will follow.
-    if event.kind not in ("prompt", "answer") and event.transcript_path and event.source != "compact":
+    request = None
+    # A compaction starts a session too, but in the middle of a turn, whose Stop will follow.
+    if event.kind in ("start", "end") and event.transcript_path and event.source != "compact":
         request = _write_request(call)
     spool.remove([path])
     return ProcessedEvent(event, request)
