@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.encoders import EmbeddingWorker, Encoder
+from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.errors import EncoderError
 from scrubjay.wire.cores import Cores
 
@@ -329,3 +330,33 @@ async def test_a_text_that_breaks_the_encoder_cancels_its_callers_other_texts(ma
     await worker.documents(["next"])
     assert [text for text in encoder.seen if text != "after "] == ["ready", "breaks", "next"]
     assert encoder.seen.count("after ") <= 1, "at most the piece that had begun"
+
+
+class CountingEncoder(HashingEncoder):
+    """Records the stored texts that it embeds."""
+
+    def __init__(self, query_prompt: str = "") -> None:
+        super().__init__()
+        self.space = self.space.model_copy(update={"query_prompt": query_prompt})
+        self.embedded: list[str] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
+        self.embedded += texts
+        return super().embed_passages(texts)
+
+
+async def test_a_text_that_was_embedded_as_a_question_is_not_embedded_again(make) -> None:
+    encoder, texts = CountingEncoder(), ["Another one.", "The port is 8421.", "A third one."]
+    worker = make(lambda: encoder)
+    await worker.question(texts[1])
+    embedded, expected = await worker.passages(texts), HashingEncoder().embed_passages(texts)
+    assert sorted(encoder.embedded) == ["A third one.", "Another one."]
+    assert np.array_equal(embedded.vectors, expected.vectors) and embedded.codes == expected.codes
+
+
+async def test_a_model_with_a_prompt_for_questions_embeds_a_text_again_to_store_it(make) -> None:
+    encoder = CountingEncoder(query_prompt="query: ")
+    worker = make(lambda: encoder)
+    await worker.question("The port is 8421.")
+    await worker.passages(["The port is 8421."])
+    assert encoder.embedded == ["The port is 8421."]

@@ -147,13 +147,23 @@ class EmbeddingWorker:
         return vectors
 
     async def passages(self, texts: Sequence[str], *, soon: bool = False) -> EncodedTexts:
-        """Embed as `documents` does, and return the tokens' codes; the encoder must be a `TokenEncoder`."""
-        vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
-        codes = [b""] * len(texts)
-        for piece, embedded in await self._embed("embed_passages", texts, soon):
-            vectors[piece] = embedded.vectors
-            for index, code in zip(piece, embedded.codes, strict=True):
-                codes[index] = code
+        """Embed as `documents` does, and return the tokens' codes; the encoder must be a `TokenEncoder`.
+
+        A fact that was just embedded as a question, to find similar facts, is not embedded again.
+        """
+        space = (await self.ready()).space
+        known = self._questions if space.query_prompt == space.document_prompt else {}
+        vectors, codes = np.empty((len(texts), space.dim), np.float32), [b""] * len(texts)
+        missing = []  # indexes of the texts to embed
+        for index, text in enumerate(texts):
+            question = known.get(text)
+            if question is None or question.tokens is None:
+                missing.append(index)
+            else:
+                vectors[index], codes[index] = question.vector, question.tokens.tobytes()
+        for piece, embedded in await self._embed("embed_passages", [texts[index] for index in missing], soon):
+            for number, vector, code in zip(piece, embedded.vectors, embedded.codes, strict=True):
+                vectors[missing[number]], codes[missing[number]] = vector, code
         return EncodedTexts(vectors, tuple(codes))
 
     async def _embed(self, method: str, texts: Sequence[str], soon: bool) -> list[tuple[list[int], Any]]:
