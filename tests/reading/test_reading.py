@@ -154,6 +154,11 @@ def test_json_in_one_long_line_is_reformatted_and_keeps_its_values() -> None:
     assert read(b"{broken" + b"x" * 3000, "x.json").text.startswith("{broken")
 
 
+def test_half_a_letter_in_one_long_line_of_json_stays_a_code() -> None:
+    line = f'{{"half": "\\ud83e", "whole": "\\ud83e\\udd9c", "long": "{"x" * 3000}"}}'
+    assert read(line.encode(), "x.json").text.startswith('{\n "half": "\\ud83e",\n "whole": "🦜",')
+
+
 def test_letters_in_json_are_read_for_their_codes() -> None:
     line = r'{"name": "M\u00fcller \ud83d\ude00", "path": "C:\\u00fc", "quote": "\u0022", "half": "\ud83d", "\\\u00e9": 1}'
     right = r'{"name": "Müller 😀", "path": "C:\\u00fc", "quote": "\u0022", "half": "\ud83d", "\\é": 1}'
