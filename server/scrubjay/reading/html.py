@@ -28,13 +28,6 @@ _CODE_LINES = ["div", "p", "li", "tr", "pre"]  # elements that hold a line of so
 _CODE_BLOCKS = [*_CODE_LINES, "ol", "ul", "table", "tbody", "td"]
 _NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span stands for
 _NAME_OF_ROLE |= dict.fromkeys("row cell gridcell columnheader rowheader paragraph".split(), "div")
-# Classes of what generators of pages add to the text: numbers of lines, and links at headings.
-_ADDED = (
-    "linenos linenodiv lineno lnt ln linenr rouge-gutter line-numbers-rows line-numbers-wrapper "
-    "headerlink anchor-link hash-link mw-editsection"
-).split()
-# Lines of code that may be outside a <pre>: in a <div> by Doxygen, in a <table> by GitHub and highlight.js.
-_LINES_WITHOUT_PRE = "div.fragment > div.line, td.blob-code, td.hljs-ln-code"
 _NOT_CONTENT = "noscript svg iframe object nav".split()
 _NAVIGATION = "[role=navigation], [role=search]"
 _BLOCKS = ["h1", "h2", "h3", "p", "table"]  # a form with one of these is more than a search
