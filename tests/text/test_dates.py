@@ -136,7 +136,7 @@ def test_a_date_without_a_year_is_the_latest_one_and_says_so(
 
 NO_DATES = [
     "It may work", "this may fail", "the 7 may differ", "they march on", "April and June met Jan",
-    "30 February", "port 2023", "the end may be near", "some days", "on the 3rd attempt", "the Q5 build",
+    "30 February", "port 2023", "the end may be near", "some days", "on the 3rd attempt", "the Q5 build", "the Q3T4 build", "in 2025T1",
     "Monday is a name", "after all, since then", "in 2048 files", "call 2023-05-07-abc", "v2023-05-07",
     "999999 days ago", "",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ AFTER_A_SPAN = timedelta(days=14)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _VERBS = ("may", "march")  # months that are also verbs
-_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
@@ -271,7 +271,7 @@ def count_of(words: str) -> int:
 
 
 def day_ago(today: datetime, unit: str, count: int) -> datetime:
-    """Return the day `count` days, weeks, fortnights, months or years ago.
+    """Return the day `count` days, weeks, months or years ago.
 
     If that month is too short to have the same day, return its last day.
     """
@@ -372,7 +372,7 @@ _READERS: dict[str, _Reader] = {
     "day": _today_or_yesterday,
     "year": _in_year,
 }
-_END = r"(?:(?![\w-])|(?<=\d)(?=T\d))"  # a time may follow, as in 2026-11-18T10:00
+_END = r"(?:(?![\w-])|(?<=[-/]\d\d[-/]\d\d)(?=T\d))"  # a time may follow, as in 2026-11-18T10:00
 _FORMS = tuple(
     (re.compile(rf"(?<![\w-]){filled(form, table('dates')['parts'])}{_END}", re.IGNORECASE), read)
     for forms in table("dates")["forms"]
