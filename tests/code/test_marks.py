@@ -64,6 +64,23 @@ def read(repo: Repository | Path) -> list[Commit]:
     return read_commits(work, [each.id for each in history(work, 9) or ()]) or []
 
 
+def test_a_file_that_could_not_be_read_is_read_at_the_next_question(repo: Repository) -> None:
+    anchor, marker, path = noted(repo, "src/b.py has one class."), Marker(), repo.folder / "src" / "b.py"
+    work = work_tree(str(repo.folder), "/")
+    assert work is not None
+    head = head_of(work)
+    assert head is not None
+    path.unlink()
+    path.symlink_to("x" * 20)
+    os.utime(path, ns=(1, 1), follow_symlinks=False)
+    assert marker.mark(work, head, anchor, "") is None
+    path.unlink()
+    path.write_text("#" * 20)
+    os.utime(path, ns=(1, 1))
+    changed = marker.mark(work, head, anchor, "")
+    assert changed is not None and changed.kind == "changed"
+
+
 def test_what_a_text_names_is_noted_with_its_commit_and_branch(repo: Repository) -> None:
     anchor = noted(
         repo, "`retry` in src/a.py doubles, see notes.md and `Queue.run`; nothing.py is not there."

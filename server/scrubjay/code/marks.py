@@ -77,9 +77,9 @@ class Marker:
         """Return a file as it is now; None if it cannot be read."""
         try:
             stat = os.lstat(os.path.join(root, path))
+            return self._file_at(root, path, stat.st_mtime_ns, stat.st_size)
         except OSError:
             return None
-        return self._file_at(root, path, stat.st_mtime_ns, stat.st_size)
 
 
 @dataclass
@@ -101,9 +101,12 @@ class _CurrentFile:
         return git.may_define(content, name) and is_broken(self.path, content)
 
 
-def _file_at(root: str, path: str, time: int, _size: int) -> _CurrentFile | None:
+def _file_at(root: str, path: str, time: int, _size: int) -> _CurrentFile:
+    """Read a file; raise OSError, which no cache keeps, if it cannot be read now."""
     content = git.read_file(root, path)
-    return None if content is None else _CurrentFile(root, path, time, digest(content))
+    if content is None:
+        raise OSError(f"{path} cannot be read")
+    return _CurrentFile(root, path, time, digest(content))
 
 
 @dataclass(frozen=True)
