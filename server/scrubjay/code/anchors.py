@@ -104,7 +104,7 @@ class _Sources:
         return None if key is None else (".".join(key), in_file[key])
 
     def files_defining(self, name: str, paths: Collection[str]) -> list[str]:
-        """Return the ones of these files that define a name."""
+        """Return those of the files at `paths` that define a name."""
         return [path for path in paths if self.find(path, name) is not None]
 
 

@@ -53,12 +53,12 @@ def has_definitions(path: str) -> bool:
 
 def is_broken(path: str, content: bytes) -> bool:
     """Return True if a source file does not follow its grammar, as in the middle of an edit or a merge."""
-    cursor = _walk(path, content)
+    cursor = _root(path, content)
     return cursor is not None and cursor.node is not None and cursor.node.has_error
 
 
-def _walk(path: str, content: bytes) -> TreeCursor | None:
-    """Parse a source file; return None if its language is unknown or the file is too large."""
+def _root(path: str, content: bytes) -> TreeCursor | None:
+    """Parse a source file, and return a cursor at its root; None for other languages and large files."""
     language = kind_of(path).language
     if language not in LANGUAGES or len(content) > LARGEST:
         return None
@@ -93,7 +93,7 @@ def _parts_by_path(
     path: str, content: bytes, names: Collection[str] | None = None
 ) -> dict[tuple[str, ...], list[_Part]]:
     parts_by_path: dict[tuple[str, ...], list[_Part]] = defaultdict(list)
-    if (cursor := _walk(path, content.replace(b"\r\n", b"\n"))) is not None:
+    if (cursor := _root(path, content.replace(b"\r\n", b"\n"))) is not None:
         wanted_names = None if names is None else [name.encode() for name in names]
         _Walk(cursor, parts_by_path, wanted_names).run()
     return parts_by_path

@@ -92,7 +92,8 @@ class Tree:
 
     def _read_commit(self, paths: list[str]) -> dict[str, bytes]:
         request = b"".join(os.fsencode(f"{self.commit}:{path}\n") for path in paths)
-        output = io.BytesIO((paths and self._git("cat-file", "--batch", stdin=request)) or b"")
+        answer = self._git("cat-file", "--batch", stdin=request) if paths else None
+        output = io.BytesIO(answer or b"")
         contents: dict[str, bytes] = {}
         for path in paths:
             words = output.readline().split()

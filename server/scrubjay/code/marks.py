@@ -56,6 +56,7 @@ class Marker:
 
     def __init__(self) -> None:
         self._file_at = lru_cache(_MOST_FILES)(_file_at)
+        # Gets the id of HEAD, a function that asks git, and its arguments.
         self.answer = lru_cache(_MOST_ANSWERS)(lambda head, question, *arguments: question(*arguments))
 
     def mark(self, work: WorkTree, head: Head, anchor: Anchor, recalled_text: str) -> Mark | None:

@@ -54,6 +54,7 @@ def prompts_of(
 ) -> Prompts:
     """Return the prompts to use: the user's (`query`, `document`), else the model's own, else its family's.
 
+    The user's prompt is None if it is not set, and "" for no prompt.
     `own` has the prompts in the model's settings by name; the one named `default` replaces a missing one, as
     in sentence-transformers. The family is recognised by the name in `reference`.
     """

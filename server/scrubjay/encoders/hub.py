@@ -99,7 +99,7 @@ def pull(model_id: str, revision: str | None = None) -> Path:
         names = [file.rfilename for file in info.siblings or ()]
         return _fetch(model_id, names, partial(snapshot_download, model_id, revision=revision))
     except (OSError, ValueError, HubError) as error:
-        # A failed connection is an HTTPError of the hub's client, and no OSError.
+        # A failed connection is not an OSError, but an HTTPError of httpx or httpx2, by the hub's version.
         unknown_problem = (
             f"could not be downloaded: {error}. "
             "Check the network and the free disk space, then repeat; the files downloaded so far are kept."

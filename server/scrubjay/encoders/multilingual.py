@@ -4,7 +4,8 @@ The matrices keep the 4-bit blocks of that package, whose vectors the graph repr
 With 8-bit matrices it took 60 % of the time, but the vectors moved by up to 7e-3. The cosines of E5 are
 between .7 and .9, so the graph subtracts the mean state of texts in many languages: unrelated texts have
 cosines near 0, as with the bundled model, and what is fitted to that model suits this one. It also removes
-the directions in which languages differ. Both are in `CENTRE`, made by `server/model/make_centre.py`.
+the directions in which languages differ. Mean and directions are in `CENTRE`, made by
+`server/model/make_centre.py`.
 
 `TAUGHT` has two thin matrices for each linear layer of the upper half, which was trained further on
 developers' memories in seven languages (`server/model/teach.py`). Their product cannot be added to 4-bit

@@ -82,7 +82,8 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
             device="cpu",
             local_files_only=True,
             trust_remote_code=False,
-            model_kwargs={"dtype": torch.float32},  # float16 is slow on a CPU, and its vectors are not unit
+            # float16 is slow on a CPU, and with it or bfloat16, the length of vectors is not 1
+            model_kwargs={"dtype": torch.float32},
         )
     except Exception as error:  # for bad files, the library may raise anything
         raise cannot_load(folder, error) from error

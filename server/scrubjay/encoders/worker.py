@@ -36,9 +36,10 @@ _MAX_QUESTIONS = 256  # embedded questions that are cached
 _PIECE_CHARACTERS = 1_024
 _PIECE_TEXTS = 32
 _STEP_BACK_SECONDS = 0.25  # a piece waits at most so long, so that constant searches cannot stop documents
-# The nice value of the threads for documents. During a backlog, p50 / p95 of searches were 219 / 491 ms with
-# 0, 116 / 226 ms with 10, 140 / 219 ms with 19; with nothing to embed, 109 / 225 ms. When pieces also waited
-# for searches to end, searches were no faster, and documents were embedded at two thirds of the speed.
+# The nice value of the threads for documents, which get a tenth of a core if there is other work. During a
+# backlog, p50 / p95 of searches were 219 / 491 ms with 0, 116 / 226 ms with 10, 140 / 219 ms with 19; with
+# nothing to embed, 109 / 225 ms. When pieces also waited for searches to end, searches were no faster, and
+# documents were embedded at two thirds of the speed.
 _NICE = 10
 # The order in which threads take jobs; `_LEAVE` ends a thread.
 _LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)

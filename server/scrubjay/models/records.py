@@ -145,7 +145,7 @@ class Passage(Row):
     src: PassageSrc
     record_id: str
     part: int  # 0-based within (record, role)
-    # user, assistant, summary or a speaker's name; COMMIT for chunks of commits; None for others and facts
+    # user, assistant, summary or a speaker's name; None for facts; COMMIT or None for chunks
     role: str | None = None
     text: str
     search_text: str

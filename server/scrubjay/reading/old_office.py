@@ -26,7 +26,8 @@ _TITLE = 62  # the number of the built-in style; 1 to 9 are the headings
 _FIELD = re.compile("[\x13\x14\x15]")
 _REPLACED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
 _DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
-# Bytes of deleted text become 8, but ends of paragraphs remain. In pairs of bytes, that gives these letters.
+# Deleted text is blanked out: its bytes become 8, except zeros and ends of paragraphs (7 and 13). A letter of
+# two bytes becomes 8 or one of the four letters below, which are dropped too.
 _DELETED_BYTES = bytes(byte if byte in b"\x00\x07\r" else 8 for byte in range(256))
 _DROPPED |= dict.fromkeys(map(ord, "\u0800\u0807\u0808\u080d"))
 _IS_DELETED = 0x0800  # the property of characters that were deleted while changes were tracked

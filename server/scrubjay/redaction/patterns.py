@@ -24,7 +24,9 @@ except ImportError:  # before Python 3.11
     import sre_compile as _compiler
     import sre_parse as _parser
 
-MAX_DUMP = 1024 * 1024  # bytes; all patterns of redaction have 216 kB
+# Bytes that a hook reads of a dump. All patterns of redaction have 216 kB. A longer dump, with patterns of
+# many versions, is cut: so the hook ignores it as damaged, and writes a short one.
+MAX_DUMP = 1024 * 1024
 _CAN_DUMP = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # we know how this Python compiles
 
 _compiled: dict[str, re.Pattern[str]] = {}  # by source

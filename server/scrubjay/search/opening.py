@@ -89,9 +89,10 @@ async def opening(
     facts = await _facts(store, scope, now)
     if source == "resume":
         of_session = _is_turn_of(scope, now, conditions.equal("session_id", session_id or ""))
-        for last_turn in await store.newest(Turn, of_session, 1):
-            sessions = [turns for turns in sessions if turns[-1].started_at > last_turn.started_at]
-            facts = [fact for fact in facts if fact.created_at > last_turn.started_at]
+        if newest := await store.newest(Turn, of_session, 1):
+            last = newest[0].started_at
+            sessions = [turns for turns in sessions if turns[-1].started_at > last]
+            facts = [fact for fact in facts if fact.created_at > last]
     if not sessions and not any(fact.scope == scope for fact in facts):
         return Opening()
     first, later = await asyncio.to_thread(_session_lines, sessions)
@@ -183,7 +184,10 @@ def _is_mentioned(fact: Memory, lines: Sequence[Set[str]]) -> bool:
 
 
 def _worth(fact: Memory, now: datetime) -> float:
-    """Return the weight of a fact, from its importance, recalls, age, length and kind."""
+    """Return the weight of a fact, from its importance, recalls, age, length and kind.
+
+    A bonus for facts about the subjects of the last sessions answered no more first prompts.
+    """
     novelty = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
     is_change = statement(fact.content).is_change or bool(_CHANGED.search(fact.content))
     kind = 0.3 * is_lasting(fact) + 0.15 * bool(_RULE.search(fact.content)) + 0.15 * is_change

@@ -74,8 +74,8 @@ async def search_memories(
     is_narrow = question.is_filtered or question.session_id is not None
     if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
-    may_answer = not programmatic and "chunk" not in question.srcs
-    has_documents = may_answer and await store.has_documents(question.scopes)
+    omits_documents = not programmatic and "chunk" not in question.srcs
+    has_documents = omits_documents and await store.has_documents(question.scopes)
     hints_wanted = has_documents and with_related and not is_narrow and span is None and may_name_one(request)
     if span is None:
         ranking = await retrieve(store, question, embed, thorough=programmatic)
@@ -85,9 +85,10 @@ async def search_memories(
     confidence = "strong" if programmatic else _confidence(ranking, request, is_narrow=is_narrow)
     hints = await document_hints(store, question, ranking) if hints_wanted else Hints()
     extras: dict[str, Any] = {"document": hints.document, "commits": list(hints.commits)}
-    unnamed = {"has_documents": (has_documents and hints == Hints()) or None}  # for an answer without hits
+    # An answer without hits says that there are documents, unless `hints` names some.
+    without_hits = {"has_documents": (has_documents and hints == Hints()) or None}
     if confidence == "none":
-        return no_hits(period).model_copy(update=extras | unnamed)
+        return no_hits(period).model_copy(update=extras | without_hits)
     weights = _weights(request, ranking)
     scored = await _scored(
         store, ranking, weights, request, least_score, question_time, programmatic=programmatic
@@ -99,7 +100,7 @@ async def search_memories(
     hits = await selector.select(scored)
     extras["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - hint_length // 4})
     if not hits.results:
-        extras |= unnamed
+        extras |= without_hits
     if request.include.explain:
         extras["results"] = _explain(hits.results, ranking, weights)
     return hits.model_copy(update={"period": period, **extras})
@@ -219,6 +220,7 @@ async def _scored(
 def _candidate(
     candidates: Candidates, position: int, columns: Mapping[str, Floats], at: int, right: float
 ) -> ScoredCandidate:
+    """Return the candidate at `position` with its values, which are at the index `at` of each column."""
     record_id = candidates.ids[position]
     fields: dict[str, object] = {name: float(column[at]) for name, column in columns.items()}
     if (replaced := candidates.replaced.get(record_id)) is not None:

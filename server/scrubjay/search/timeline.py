@@ -310,7 +310,10 @@ def _spread(count: int) -> Iterator[int]:
     >>> list(_spread(5))
     [0, 4, 2, 1, 3]
     """
-    yield from dict.fromkeys((0, count - 1)) if count else ()
+    if count > 0:
+        yield 0
+    if count > 1:
+        yield count - 1
     gaps = [(0, count - 1)]
     for low, high in gaps:  # the loop appends to them
         if high - low > 1:

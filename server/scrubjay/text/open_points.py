@@ -64,7 +64,8 @@ class Point:
 def left_open(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchange] = ()) -> list[str]:
     """Return the open points of a session, at most `MOST_OPEN` sentences, the latest first.
 
-    A later turn, here or in a later session (`after`), closes the points that it takes up.
+    A later turn, here or in a later session (`after`), closes the points that it takes up. `read` knows only
+    English.
     """
     points = (point.text for point in candidates(exchanges, read, after) if _is_open(point))
     return list(dict.fromkeys(clip(text, LONGEST_OPEN) for text in points))[:MOST_OPEN]

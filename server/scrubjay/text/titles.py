@@ -19,7 +19,7 @@ _LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
 _EMPTY = tables.words("empty_prompt")
 _OPENER, _NOISE = tables.pattern("cues", "opener"), tables.pattern("cues", "noise")
-# A heading at the beginning, not a comment above code.
+# A heading at the beginning, which becomes a paragraph; it is not a comment above code.
 _HEADING = re.compile(r"\A\s*#{1,6}[ \t]+([^\n]+)(?=\n[ \t]*\n|\n#|\Z)")
 
 

@@ -58,8 +58,9 @@ class Candidates:
 
     def match(self, at: int) -> Match | None:
         """Return how the record at a position was found; None if it is a candidate only as a neighbour."""
-        passage = self.passages[at]
-        return passage and Match(passage.text, passage.role, self.answers.get(passage.record_id))
+        if (passage := self.passages[at]) is None:
+            return None
+        return Match(passage.text, passage.role, self.answers.get(passage.record_id))
 
     def with_signals(self, **columns: np.ndarray) -> Candidates:
         """Return the candidates with other signals of these names."""

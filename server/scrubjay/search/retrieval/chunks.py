@@ -1,6 +1,7 @@
 """Ranks chunks of documents one by one, because files have no turns around them.
 
-The constants are tuned on half of the questions of `tests/bench/ingest.py`.
+The constants are tuned on half of the questions of `tests/bench/ingest.py`; `server/BENCHMARKS.md` has the
+recall on the other half.
 """
 
 import re
@@ -37,8 +38,8 @@ _PARTS = re.compile(r"[A-Za-z_$][\w$]*")
 _INTRODUCED = r"(?:{words})\s+(?:\([^)\n]{{0,200}}\)\s*|\*\s*|self\.)?{name}(?![\w$])"
 # Matches assignments such as `NAME =`, `NAME: int =` and `NAME() {`.
 _ASSIGNED = r"^[^\S\n]*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
-# A heading with only the name, as in references: `## The Engine`, `### http.get(url)`. Headings of the first
-# level name a document's whole subject, or are comments in code; longer headings are too frequent.
+# A heading with only the name, as in references: `## The Engine`, `### http.get(url)`. Longer headings are
+# too frequent. Headings of the first level do not count: they name a whole document, or are comments in code.
 _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+(?:\([^\n]*)?[`*# \t]*$"
 
 

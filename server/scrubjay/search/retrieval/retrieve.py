@@ -57,7 +57,7 @@ class Ranking:
     """
 
     candidates: Candidates
-    query: EncodedQuery | None
+    query: EncodedQuery | None  # None if meaning was not searched
     positions: Ints
     parts: dict[str, Floats]  # the parts of the ranking sum
     total: Floats  # the ranking sum
@@ -66,7 +66,7 @@ class Ranking:
     relevance: Floats  # by rank, in [0, 1]; in the order of `positions`
     right: Floats  # chance of each of the first `EXAMINED` to be right; in the order of `positions`
     similarity: Floats  # how well each answers by itself; in the order of `positions`
-    fall: Floats  # see `falls`; in the order of `positions`
+    fall: Floats  # see `relevance.falls`; in the order of `positions`
 
     @property
     def has_quotation(self) -> bool:
@@ -149,7 +149,8 @@ def examine(
     """Fill in the signals of the `first` candidates that need an examination.
 
     Words are compared in the candidates to be `read_closely`, by default only in the first. `matched`, of
-    shape (candidates, tokens), holds how well each token of the question is matched; NaN if unknown.
+    shape (candidates, tokens), holds how well each token of the question is matched: NaN for candidates
+    without token codes. It is None if the question has none.
     """
     parsed, candidates = gathered.parsed, gathered.candidates
     signals = candidates.signals
@@ -257,16 +258,16 @@ async def _rank(gathered: Gathered, columns: dict[str, Floats], *, may_read: boo
     verdict = relevance.verdict_evidence(gathered.parsed, signals, total, first, texts)
     if may_read:
         verdict |= await read_first(gathered, first, verdict)
-    fall, likely = relevance.falls(distance[positions]), relevance.chance(verdict)
+    fall, chance = relevance.falls(distance[positions]), relevance.chance(verdict)
     return Ranking(
-        candidates,
-        gathered.query,
-        positions,
-        columns,
-        total,
-        verdict,
-        likely,
-        relevance=relevance.relevance(fall, likely, quoted=signals.quoted[positions]),
+        candidates=candidates,
+        query=gathered.query,
+        positions=positions,
+        parts=columns,
+        total=total,
+        verdict=verdict,
+        chance=chance,
+        relevance=relevance.relevance(fall, chance, quoted=signals.quoted[positions]),
         right=relevance.chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]],
         similarity=relevance.similarities(gathered.parsed, signals)[positions],
         fall=fall,
