@@ -91,13 +91,16 @@ def test_a_question_after_a_long_log_is_found() -> None:
     [
         ("Move the cache\nto Redis,\r\nplease.", None, "Asked: Move the cache to Redis, please."),
         (None, "It runs now\n```\ncode\n```\nTen tests pass", "Answered: It runs now; Ten tests pass"),
-        ("```\nprint(1)\n```", "Sure!", "Asked: print(1)\nAnswered: Sure!"),  # there is nothing else
     ],
 )
 def test_lines_are_joined_to_sentences_and_code_separates_them(
     user: str | None, assistant: str | None, expected: str
 ) -> None:
     assert summarise(user, assistant) == expected
+
+
+def test_a_turn_of_code_or_small_talk_alone_still_has_a_summary() -> None:
+    assert summarise("```\nprint(1)\n```", "Sure!") == "Asked: print(1)\nAnswered: Sure!"
 
 
 def test_the_summary_of_a_turn_without_words_lists_only_touched_files() -> None:
