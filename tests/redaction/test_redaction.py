@@ -256,6 +256,19 @@ def test_a_secret_recognised_once_is_replaced_everywhere() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('api_key = SecretStr("{}")', "maple" + "4711x"),
+        ('client_secret: SecretStr = SecretStr("{}")', "maple" + "4711"),
+        ("The signing secret ({}) is in the vault.", "q8Zk3mP0" + "xLw"),
+    ],
+)
+def test_a_short_secret_in_a_constructor_or_named_in_prose_is_replaced(text: str, secret: str) -> None:
+    clean, count = redact(text.format(secret))
+    assert count == 1 and secret not in clean
+
+
+@pytest.mark.parametrize(
     "layout",
     [
         "<deployToken>\n    {}\n</deployToken>",

@@ -170,6 +170,10 @@ def _is_secret_in_prose(name: _Name, match: re.Match[str]) -> bool:
         is_numbered = bare and len(value) >= 8 and shape("numbered").match(value)
         is_passphrase = name.word.lower() == "passphrase" and shape("passphrase").match(value)
         return is_password(value) or bool(is_passphrase or (is_numbered and not shape("term").match(value)))
+    if groups.get("secret"):
+        return is_password(value)  # passed to a constructor
+    if name.kind == "secret" and (is_jumbled(value) or is_made_up(value)):
+        return True
     is_prefixed = shape("prefixed").match(value)
     return len(value) >= 16 and (is_jumbled(value) or (is_mixed(value) and not is_prefixed))
 
