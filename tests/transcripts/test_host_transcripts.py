@@ -280,6 +280,15 @@ def test_the_files_that_a_prompt_names_are_not_the_users_words(separator: str) -
     assert pairs("gemini-cli", gemini("user", 1, unclosed))[0][0] == unclosed.strip()
 
 
+@pytest.mark.parametrize("cut", [1, 20, 110])
+def test_a_line_that_a_crash_cut_off_does_not_hide_the_one_written_after_it(cut: int) -> None:
+    half = json.dumps(gemini("gemini", 1, "It will be cached."))[:-cut]
+    prompt, answer = (
+        json.dumps(gemini(kind, 2 + at, PRICES[0][at])) for at, kind in enumerate(("user", "gemini"))
+    )
+    assert _pairs("gemini-cli", f"{half}{prompt}\n", f"{answer}\n") == PRICES
+
+
 def test_a_byte_order_mark_does_not_hide_the_first_line() -> None:
     prompt = json.dumps(copilot("user.message", content=PRICES[0][0]))
     answer = json.dumps(copilot("assistant.message", content=PRICES[0][1]))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from itertools import islice
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 _LONG = 60_000  # bytes; readers of files may return only the beginning of a longer line
+_TRIES = 9  # places of a line at which an object may begin, the first included
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
 
 
@@ -44,8 +47,21 @@ def parsed(line: str | bytes) -> Any:
     except RecursionError:
         return None
     except ValueError:
-        # A line still being written has no newline.
-        return _parse_cut(text.rstrip("\n")) if len(line) > _LONG and text.endswith("\n") else None
+        if not text.endswith("\n"):
+            return None  # a line still being written has no newline
+        return _parse_cut(text.rstrip("\n")) if len(line) > _LONG else _parse_last(text)
+
+
+def _parse_last(text: str) -> Any:
+    """Parse the object at the end of a line whose beginning is another that a crash cut off, or None.
+
+    A host writes its keys in the same order, so both objects begin with the same key.
+    """
+    begin = re.match(r'\{"\w{1,40}":', text)
+    for start in islice(re.finditer(re.escape(begin[0]), text), 1, _TRIES) if begin else ():
+        with suppress(ValueError, RecursionError):
+            return json.loads(text[start.start() :], parse_int=float)
+    return None
 
 
 def _parse_cut(text: str) -> Any:
