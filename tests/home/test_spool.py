@@ -153,6 +153,13 @@ def test_requests_to_reconcile_are_separate_from_envelopes(home: Home) -> None:
     assert spool.pending(home) == []
 
 
+def test_a_link_to_itself_in_the_spool_does_not_hide_the_files(home: Home) -> None:
+    path = spool.write(home, {"id": "1"})
+    loop = os.path.join(home.spool_new, "1-x.json")
+    os.symlink(loop, loop)
+    assert spool.pending(home) == [path]
+
+
 def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:
     os.mkdir(os.path.join(home.spool_tmp, "999998-y"))
     assert spool.sweep(home, time.time()) == 0

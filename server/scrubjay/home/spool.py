@@ -250,8 +250,7 @@ def _has_text(one: str, other: str) -> bool:
 def json_files(folder: str) -> list[str]:
     """List the paths of the JSON files in a folder, in the order of writing."""
     try:
-        with os.scandir(folder) as entries:
-            # anything but a file is not ours (a FIFO would block)
-            return sorted(entry.path for entry in entries if entry.name.endswith(".json") and entry.is_file())
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".json")]
     except FileNotFoundError:
         return []
+    return sorted(filter(os.path.isfile, paths))  # anything else is not ours, and reading a FIFO would block
