@@ -221,6 +221,15 @@ def test_a_damaged_or_lost_record_of_changes_loses_only_the_original_formatting(
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
+def test_a_record_of_changes_by_an_older_scrubjay_loses_only_the_original_formatting(home: Home, settings):
+    make(settings, SHAPES["four spaces"])
+    add(home, settings)
+    note = json.loads(Path(home.hooks).read_bytes())[str(settings)]
+    Path(home.hooks).write_text(json.dumps({str(settings): {"before": None, "after": note["after"]}}))
+    remove(home, settings)
+    assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
+
+
 # Registrations, and whether they are ours.
 KNOWN = json.loads(Path(__file__).with_name("registrations.json").read_text(encoding="utf-8"))
 

@@ -172,6 +172,8 @@ def _original(now: bytes | None, note: Any) -> tuple[bytes | None] | None:
     """Return a file's bytes before our change (None: no file) in a tuple; None if it has changed since."""
     if now is None or not isinstance(note, dict) or note.get("after") != _digest(now):
         return None
+    if "undo" not in note:  # an older `scrubjay hooks add` wrote it, so that only our entries are removed
+        return None
     if note["undo"] is None:
         return (None,)
     for start, stop, old in reversed(note["undo"]):
