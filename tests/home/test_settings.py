@@ -146,12 +146,12 @@ def test_an_invalid_value_leaves_the_file_unchanged(path: str, key: str, text: s
     assert os.listdir(os.path.dirname(path)) == ["config.toml"]
 
 
-def test_changing_a_setting_keeps_every_other_line(path: str) -> None:
+def test_changing_a_setting_keeps_comments_and_every_other_line(path: str) -> None:
     write(path, HAND_WRITTEN.replace("[nothing]\n", ""))
     for key, value in (("idle_minutes", "5"), ("excluded", "/a"), ("paused", "true")):
         change(path, key, value)
-    expected = '# my own notes\n\nidle_minutes = 5\nexcluded = ["/a"]\n\npaused = true\n'
-    assert Path(path).read_text() == expected
+    changed = 'idle_minutes = 5  # "long" lunch\nexcluded = ["/a"]  # end\n'
+    assert Path(path).read_text() == f"# my own notes\n\n{changed}\npaused = true\n"
 
 
 def test_concurrent_changes_of_settings_are_all_stored(path: str) -> None:
@@ -325,3 +325,15 @@ def test_a_key_is_set_or_removed_and_every_other_statement_stays(text: str, key:
 
 def test_a_new_line_ends_as_the_others_do() -> None:
     assert with_value("b = 1\r\nc = 1", "a", 2) == "b = 1\r\nc = 1\r\na = 2\r\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a = 1 # one", "a = 2  # one\n"),
+        ("a = '#' # one\nb = 1", "a = 2  # one\nb = 1"),
+        ("a = [ # in\n1] # out\n", "a = 2  # out\n"),
+    ],
+)
+def test_a_comment_after_the_value_stays(before: str, after: str) -> None:
+    assert with_value(before, "a", 2) == after

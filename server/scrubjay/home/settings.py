@@ -239,9 +239,10 @@ def captured_since(home: Home) -> datetime | None:
     if since is None:
         return None
     try:
-        return datetime.fromisoformat(since).astimezone(UTC)
+        moment = datetime.fromisoformat(since)
     except (TypeError, ValueError):  # not written by us
         return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def pauses(home: Home) -> list[tuple[str, str | None]]:
@@ -338,19 +339,21 @@ def _write(path: str, content: bytes) -> None:
 
 
 def with_value(text: str, key: str, value: object) -> str:
-    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; other lines stay.
+    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; comments stay.
 
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     literal = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
-    line = "" if value is None else f"{key} = {literal}{line_end}"
+    line = "" if value is None else f"{key} = {literal}"
     lines = statements(text)
     for index, statement in enumerate(lines):
         if key in _parse_toml(statement):
-            return "".join([*lines[:index], line, *lines[index + 1 :]])
-    gap = line_end if line and text and not text.endswith(line_end) else ""
-    return f"{text}{gap}{line}"
+            comment = _comment(statement)
+            lines[index] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
+            return "".join(lines)
+    gap = line_end if text and not text.endswith(line_end) else ""
+    return f"{text}{gap}{line}{line_end}" if line else text
 
 
 def statements(text: str) -> list[str]:
@@ -369,3 +372,11 @@ def _parse_toml(statement: str) -> Any:
         return tomllib.loads(statement)
     except tomllib.TOMLDecodeError:
         return None
+
+
+def _comment(statement: str) -> str:
+    """Return the comment after a value: from the first # before which the value is complete."""
+    value = _parse_toml(statement)
+    hashes = (index for index, char in enumerate(statement) if char == "#")
+    start = next((index for index in hashes if _parse_toml(statement[:index]) == value), len(statement))
+    return statement[start:].rstrip()
