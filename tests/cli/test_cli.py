@@ -10,8 +10,10 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from git_made import Repository
@@ -20,6 +22,7 @@ from user import PATIENCE, make_project, make_user, newcomer, user
 import scrubjay
 from scrubjay import VERSION
 from scrubjay.cli import main
+from scrubjay.cli.command import Place
 from scrubjay.cli.parser import build_parser
 from scrubjay.cli.table import LISTED
 from scrubjay.home.scopes import display_name
@@ -482,3 +485,17 @@ def test_commits_are_indexed_by_command_and_found_by_a_question(user):
     assert "Wait 30 s for the gateway" in found and "Mondays" in found
     assert "Wait 30 s for the gateway" in user.gets("why", "a.py")
     assert "branch" in user.refused("search", "gateway", "--branch", "nowhere")
+
+
+def test_the_name_of_a_scope_is_looked_up_without_a_lasting_connection(newcomer):
+    class PlaceWithEngine(Place):
+        connections = 0
+
+        @contextmanager
+        def engine(self, **options):
+            self.connections += 1
+            yield SimpleNamespace(call=lambda method, arguments: {"finch": {}})
+            self.connections -= 1
+
+    place = PlaceWithEngine(newcomer.env, str(newcomer.project), newcomer.home.root)
+    assert place.scope("finch", may_be_new=False) == "finch" and place.connections == 0

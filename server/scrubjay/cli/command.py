@@ -23,7 +23,7 @@ class Place:
 
     def __init__(self, env: Mapping[str, str], cwd: str, root: str) -> None:
         self.env, self.cwd, self.root = env, cwd, root
-        self._client: EngineClient | None = None  # of all calls of `ask`
+        self._client: EngineClient | None = None  # for `ask`, from its first call on
 
     @property
     def home(self) -> Home:
@@ -101,7 +101,9 @@ class Place:
         """
         names = {entry["scope"] for entry in list_scopes(self.home)}
         if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
-            names |= self.ask("scopes").keys()  # it also knows scopes named by users
+            # Not with `ask`: its open connection would keep the engine alive during `index --watch`.
+            with self.engine() as engine:
+                names |= engine.call("scopes", {}).keys()  # it also knows scopes named by users
         return find_scope(typed, names, may_be_new=may_be_new)
 
 
