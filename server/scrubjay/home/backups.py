@@ -96,7 +96,7 @@ def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tu
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """Read the manifest of a backup. Raises InputError if it is missing, or a newer Scrubjay made it."""
+    """Read a backup's manifest. Raises InputError if it is not a backup, or a newer Scrubjay made it."""
     try:
         facts: dict[str, Any] = parse_json(read_whole(os.path.join(folder, MANIFEST)))
         if facts["format"] != FORMAT:
@@ -131,7 +131,10 @@ def keep_tokens(home: Home) -> bool:
 
 
 def copy_backup(folder: str, target: str, report: Report) -> None:
-    """Copy a backup into a new folder, synced. Raises InputError if a file is missing or was altered."""
+    """Copy a backup's files into a new folder, synced to the disk; check each against the manifest.
+
+    Raises InputError if a file is missing or was altered, and OSError if the disk refused.
+    """
     expected = read_manifest(folder)["files"]
     total, done = sum(size for size, _ in expected.values()), 0
     os.mkdir(target, 0o700)

@@ -60,7 +60,7 @@ _LONGEST = 4 * 1024 * 1024  # bytes of capture.json
 
 
 def read(home: Home) -> dict[str, Any]:
-    """Return the values of capture.json, or of its copy.
+    """Return the values of capture.json, or of its copy if the file is missing or unreadable.
 
     Raises FileNotFoundError if both are missing, and OSError or ValueError if neither can be read.
     """

@@ -25,7 +25,10 @@ _LOCKED_BYTE = 1 << 30  # a lock on Windows prevents reading, so this byte is fa
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
-    """Open a regular file, with `own` one of this user, without blocking. Raises OSError if it is not one."""
+    """Open a regular file for reading without blocking; with `own`, it must belong to this user.
+
+    Raises OSError if the disk refuses, or if the file is another user's or not a regular one.
+    """
     _check(os.stat(path), own)  # before opening, which may affect a device
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
     return os.fdopen(_checked(os.open(path, os.O_RDONLY | sum(flags)), own), "rb")
@@ -68,7 +71,10 @@ def write_whole(path: str, content: bytes, draft: str = "") -> None:
 
 
 def open_log(path: str) -> int:
-    """Open one of our files to append, and return its descriptor; move aside anything else at its path."""
+    """Open one of our files to append, creating it, and return its descriptor.
+
+    Anything at its path that is not a regular file is moved aside. Raises OSError if the disk refuses.
+    """
     move_aside_nonfile(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
     return _checked(os.open(path, flags, 0o600), own=False)
@@ -120,7 +126,10 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
 
 
 def hold(path: str, seconds: float) -> BinaryIO:
-    """Lock a file until it is closed, creating it. Raises OSError if that takes longer than `seconds`."""
+    """Open a file, creating it, and lock it until it is closed.
+
+    Raises OSError if the disk refuses, or if another process holds the lock for `seconds`.
+    """
     descriptor = open_lock(path)
     deadline = time.monotonic() + seconds
     try:
@@ -140,7 +149,10 @@ def open_lock(path: str) -> int:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; return False if it is held. Raises OSError without locks."""
+    """Lock an open file until it is closed; return False if another process or descriptor holds it.
+
+    Raises OSError if the filesystem has no locks.
+    """
     try:
         if sys.platform == "win32":  # pragma: no cover
             import msvcrt
@@ -167,8 +179,11 @@ def sync_folder(folder: str) -> None:
 
 
 def move_aside_nonfile(path: str) -> bool:
-    """Move aside anything at `path` that is not a regular file; return True if it was. Raises OSError."""
-    if os.path.isfile(path) or not os.path.exists(path):  # missing, or a broken link
+    """Move aside anything at `path` that is not a regular file; return True if something was moved.
+
+    A missing file and a broken link stay. Raises OSError if the disk refuses.
+    """
+    if os.path.isfile(path) or not os.path.exists(path):
         return False
     number = 1
     while os.path.lexists(aside := f"{path}.aside{number}"):

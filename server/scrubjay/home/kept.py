@@ -28,7 +28,10 @@ def read_kept(path: str) -> bytes:
 
 
 def write_kept(home: Home, path: str, content: bytes) -> None:
-    """Write a copy, then its file, so that a copy never restores an older key or setting. Raises OSError."""
+    """Write the copy of a file, then the file, so that a copy never restores an older key or setting.
+
+    Raises OSError if the disk refuses.
+    """
     write_copy(path, content)
     durable_write(home, path, content)
 
@@ -46,7 +49,7 @@ def missing(home: Home) -> list[str]:
 
 
 def restore(home: Home) -> list[str]:
-    """Restore the `missing` files from their copies, and return the paths. Raises OSError."""
+    """Restore the `missing` files from their copies; return the paths. Raises OSError if the disk refuses."""
     paths = missing(home)
     for path in paths:
         durable_write(home, path, read_whole(copy_of(path)))
@@ -54,7 +57,10 @@ def restore(home: Home) -> list[str]:
 
 
 def refresh(home: Home) -> None:
-    """Copy the files (also capture.json) that have no copy or were edited. Raises OSError if it cannot."""
+    """Copy the files, also capture.json, that have no copy or were edited; the caller checked the settings.
+
+    Raises OSError if the disk refuses.
+    """
     for path in (*_files(home), home.capture):
         try:
             content = read_whole(path)

@@ -66,7 +66,11 @@ class PartitionBook:
         return next((scope for scope in scopes if partition_id in self._file.scopes.get(scope, ())), None)
 
     async def make(self, scope: str, partition: Partition) -> None:
-        """Add a partition. Raises InputError if the id is taken or there are too many, or HomeError."""
+        """Add a partition to a scope, in memory and on disk.
+
+        Raises InputError if the id is taken or the scope has too many, and HomeError if the file cannot be
+        written.
+        """
 
         def add(partitions: dict[str, Partition]) -> None:
             if partition.id in SYSTEM or partition.id in partitions:
@@ -84,7 +88,11 @@ class PartitionBook:
         await self._edit(scope, lambda book: book.__setitem__(partition.id, partition))
 
     async def remove(self, scope: str, partition_id: str) -> None:
-        """Remove a partition. Raises InputError if it is built in, NotFound if missing, or HomeError."""
+        """Remove a partition from a scope.
+
+        Raises InputError if it is built in, NotFound if it is missing, and HomeError if the file cannot be
+        written.
+        """
         if partition_id in SYSTEM:
             sentence = f"{partition_id!r} is one of the five built-in partitions."
             raise InputError(f"{sentence} Delete its memories instead.")

@@ -1,4 +1,7 @@
-"""The paths of the files in a home. Hooks use it: standard library only and Python 3.9 syntax."""
+"""The paths of the files in a home.
+
+Standard library only and Python 3.9 syntax, because hook scripts import it with `python -I -S`.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ class Home:
 
 
 def default_root(env: Mapping[str, str]) -> str:
-    """Return the home's path: `SCRUBJAY_HOME`, else the platform's. Raises HomeError if it is relative."""
+    """Return the default path of the home: `SCRUBJAY_HOME`, else the platform's data folder.
+
+    Raises HomeError if it is relative, which would give every folder a separate home.
+    """
     root = os.path.expanduser(env.get("SCRUBJAY_HOME") or _data_folder(env))
     if not os.path.isabs(root):
         what = f"There is no home folder: {root} is not an absolute path."
@@ -79,7 +85,10 @@ def _data_folder(env: Mapping[str, str]) -> str:
 
 
 def open_home(root: str) -> Home:
-    """Return the home at `root`, which is created if missing. Raises HomeError if it is unusable."""
+    """Return the home at `root`; if it is missing, create it with owner-only permissions.
+
+    Raises HomeError if it belongs to another user, is not a folder, or cannot be created or written.
+    """
     home = Home(root)
     try:
         if not os.path.exists(home.root):

@@ -9,7 +9,10 @@ _LONGEST = 64 * 1024 * 1024  # bytes, enough for two million facts
 
 
 def read(home: Home) -> frozenset[str]:
-    """Return the digests of purged facts. Raises OSError or ValueError if the file cannot be read."""
+    """Return the digests of purged facts, none if the file is missing.
+
+    Raises OSError or ValueError if the file cannot be read.
+    """
     try:
         return frozenset(read_whole(home.purged_facts, _LONGEST, own=True).decode().split())
     except FileNotFoundError:

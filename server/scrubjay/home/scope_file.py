@@ -62,7 +62,7 @@ def dated(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
-    """Read a file, or its copy if it is missing; a damaged file is renamed to `.broken`."""
+    """Read a file, or its copy if it is missing; a damaged file is renamed to `.broken`, to block nothing."""
     if move_aside_nonfile(path):
         log.error("%s was not a file and was moved aside; it starts empty", path)
     try:

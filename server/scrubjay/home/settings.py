@@ -140,12 +140,19 @@ _FIELDS = {setting.name: setting for setting in fields(Settings)}
 
 
 def load(path: str) -> Settings:
-    """Read the settings from this file, or its copy. Raises InputError if one is invalid, or HomeError."""
+    """Read the settings from this file, or its copy; missing settings have their defaults.
+
+    Raises InputError, which names the key and the allowed values, if the file is invalid, and HomeError if it
+    cannot be read.
+    """
     return _settings(_read(path), path)
 
 
 def with_store(settings: Settings, store: str | None) -> Settings:
-    """Return these settings with the store from `SCRUBJAY_STORE`, if any. Raises InputError if invalid."""
+    """Return these settings with the store from `SCRUBJAY_STORE`; None changes nothing.
+
+    Raises InputError if it is not a valid store.
+    """
     if store is None:
         return settings
     return replace(settings, store=parsed("store", store, name="SCRUBJAY_STORE"))
@@ -160,7 +167,11 @@ def idle_minutes(path: str) -> float:
 
 
 def change(path: str, key: str, value: Any) -> Settings:
-    """Change one setting; `value` may be typed. If it raises InputError or HomeError, nothing is written."""
+    """Change one setting and return all; `value` may be what the user typed.
+
+    Raises InputError if the key, the value or another part of the file is invalid, and HomeError if the disk
+    refuses; nothing is written then.
+    """
     value = parsed(key, value)
     with _changing(path, path):
         after = with_value(_read(path) or _HEADING, key, value)
@@ -170,10 +181,14 @@ def change(path: str, key: str, value: Any) -> Settings:
 
 
 def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
-    """Return a setting's value, from TOML or as typed; `name` is for the InputError if it is invalid."""
+    """Return the value of a setting, from TOML or as a user typed it; `name` is its name for the user.
+
+    Raises InputError if the key is unknown, or the value is not allowed.
+    """
     if key not in _FIELDS:
+        remedy = "; remove it." if where else "."
         hint = nearest(key, _FIELDS) or f" Known settings: {', '.join(_FIELDS)}."
-        raise InputError(f"{_excerpt(key)}{where} is not a setting.{hint}")
+        raise InputError(f"{_excerpt(key)}{where} is not a setting{remedy}{hint}")
     kind: Kind = _FIELDS[key].metadata["kind"]
     try:
         return kind.read(value)
@@ -295,7 +310,10 @@ def _remedy(path: str) -> str:
 
 
 def restore_config(home: Home) -> str | None:
-    """Replace a damaged config.toml with its copy, if that is valid; return the damaged file's new path."""
+    """Replace a damaged config.toml with its copy; return the new path of the damaged file.
+
+    Return None if the file is valid, or if its copy is damaged too. Raises HomeError if the disk refuses.
+    """
     path = home.config
     try:
         load(path)

@@ -64,7 +64,10 @@ def write_event(home: Home, event: Mapping[str, Any]) -> str:
 
 
 def events(home: Home, kind: str = "") -> list[str]:
-    """List the waiting events of one kind or all, in order; those that must not be recorded are "hidden"."""
+    """List the paths of the waiting events, all or of one kind, in order.
+
+    Events of exchanges that must not be recorded have the kind "hidden".
+    """
     return [path for path in json_files(home.events) if f"-{kind}" in os.path.basename(path)]
 
 
