@@ -93,7 +93,7 @@ def _record(env: Mapping[str, str], project: str) -> None:
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
             hook = partial(run_hook, event, ids | text, env, project, hook_command("claude-code"))
-            seconds[event].append(_repeat(hook))  # which never records a turn twice
+            seconds[event].append(_repeat(hook))  # a repeated hook records no turn twice
     medians = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   Median time of a whole hook process: {', '.join(medians)}.")
 

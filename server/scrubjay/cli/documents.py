@@ -119,7 +119,10 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
 
 
 def _absolute(place: Place, names: Sequence[str]) -> list[str]:
-    """Return absolute paths, with patterns expanded. Raises InputError if one matches nothing or is `-`."""
+    """Return absolute paths; expand patterns that the shell did not.
+
+    Raises InputError if a pattern matches nothing, or if `-` is mixed with other paths.
+    """
     paths: list[str] = []
     for name in names:
         if name == "-":

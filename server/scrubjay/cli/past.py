@@ -85,7 +85,10 @@ METHODS = {"sessions": "record_sessions", "facts": "import_facts", "memories": "
 
 
 def import_past(place: Place, options: argparse.Namespace) -> int:
-    """Import the histories that `--from` names, newest first. Raises InputError if recording is forbidden."""
+    """Import the histories that `--from` names, newest first.
+
+    Raises InputError if there is no such program, or if the user's settings forbid recording.
+    """
     names = _choose(options.source, options.file)
     histories = [history for history in HISTORIES if history.host in names]
     importer = _Importer(place, _policy(place.home), _since(options.since), options.scope)

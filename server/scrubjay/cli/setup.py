@@ -86,7 +86,10 @@ def setup(place: Place, options: argparse.Namespace) -> int:
 
 
 def _chosen_hosts(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
-    """Return the hosts that `only` names, else the installed and, to remove, the connected ones."""
+    """Return the hosts that `only` names, else the installed and, to remove, the connected ones.
+
+    Raises InputError if a name is unknown.
+    """
     if only is None:
         connected = clients.connected() if remove else []
         return [host for host in HOSTS if host.name in clients.installed or host in connected]
@@ -215,9 +218,15 @@ def _count_tools(place: Place, server: str) -> int:
     is_direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner such as uvx
     command = [os.path.expanduser(server)] if is_direct else console_command()
     try:
-        lines = "".join(json.dumps(request) + "\n" for request in requests).encode()
-        setting: dict[str, Any] = {"env": dict(place.env), "cwd": place.cwd, "timeout": SERVER_SECONDS}
-        process = subprocess.run(command, input=lines, capture_output=True, check=False, **setting)
+        process = subprocess.run(
+            command,
+            input="".join(json.dumps(request) + "\n" for request in requests).encode(),
+            env=dict(place.env),
+            cwd=place.cwd,
+            capture_output=True,
+            timeout=SERVER_SECONDS,
+            check=False,
+        )
         answers = [json.loads(line) for line in process.stdout.splitlines()]
         tools = next(answer["result"]["tools"] for answer in answers if answer.get("id") == 2)
     except (OSError, subprocess.TimeoutExpired, ValueError, StopIteration, KeyError) as error:

@@ -106,7 +106,7 @@ def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
         first = "No engine is running, so turns cannot be counted (`scrubjay status --start` does)."
     when_stored = "are about to be stored" if engine else "will be stored by the next engine"
     idle = not (engine or trouble or queue.waiting or queue.set_aside)
-    unreadable, prompts = plural(queue.turns_set_aside, "turn"), plural(queue.unanswered, "prompt")
+    unreadable_turns, prompts = plural(queue.turns_set_aside, "turn"), plural(queue.unanswered, "prompt")
     notes = (
         (idle, "Nothing waits in the spool: every captured turn is stored."),
         (other_turns, f"{plural(other_turns, 'turn')} imported, or recorded by tools"),
@@ -114,7 +114,7 @@ def headline(engine: Engine, trouble: str | None, queue: Inbox) -> list[str]:
         (queue.turns_waiting, f"{plural(queue.turns_waiting, 'turn')} in the spool {when_stored}"),
         (
             queue.turns_set_aside,
-            f"{unreadable} unreadable and moved away; see below",
+            f"{unreadable_turns} unreadable and moved away; see below",
         ),
         (queue.unanswered, f"{prompts} without an answer yet: being answered now, or interrupted"),
     )

@@ -134,12 +134,11 @@ def forget(place: Place, options: argparse.Namespace) -> None:
     shared_params = drop_none(scope=options.scope, reason=options.reason, purge=options.purge or None)
     for target in targets:
         params = target | shared_params
-        if ("query" in target or options.dry_run or options.purge) and not _has_agreed(
-            place, params, options
-        ):
+        needs_consent = "query" in target or options.dry_run or options.purge
+        if needs_consent and not _has_agreed(place, params, options):
             print("Nothing was forgotten.")
-        else:
-            _print_forgotten(place.ask("forget", **params), next(iter(target.values())))
+            continue
+        _print_forgotten(place.ask("forget", **params), next(iter(target.values())))
     if options.purge:
         _print_replaced_homes(place)
 
@@ -153,8 +152,10 @@ def _has_agreed(place: Place, params: dict[str, Any], options: argparse.Namespac
     if not hits:
         where = within(options.scope or place.current_scope())
         print(f"No fact or turn {where} is about {options.query!r}.")
-    if options.dry_run or options.yes or not hits:
-        return bool(hits) and not options.dry_run
+    if options.dry_run or not hits:
+        return False
+    if options.yes:
+        return True
     if not sys.stdin.isatty():
         advice = "Check the list, then repeat the command with --yes."
         raise InputError(f"This needs a terminal to confirm. {advice}")

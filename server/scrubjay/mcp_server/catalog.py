@@ -28,11 +28,10 @@ class Offer:
 
 
 def _offer(name: str, row: dict[str, Any]) -> Offer:
-    classes = {
-        "request": getattr(requests, row["request"]),
-        "result": getattr(results, row.get("result", ""), None),
-    }
-    return Offer(name, **{**row, **classes})
+    """Return the tool that a table of `tools.toml` describes."""
+    request = getattr(requests, row["request"])
+    result = getattr(results, row["result"]) if "result" in row else None
+    return Offer(name, **{**row, "request": request, "result": result, "usual": tuple(row["usual"])})
 
 
 with open(os.path.join(os.path.dirname(__file__), "tools.toml"), "rb") as _file:

@@ -157,7 +157,7 @@ def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) ->
 
 
 def failed_starts(lock: FileLock, now: float) -> tuple[list[float], str]:
-    """Read when engines failed to start in the last minute (seconds since 1970), and why the last one did.
+    """Return the times of the last minute's failed starts (seconds since 1970), and the last one's reason.
 
     The text is in the starting lock, whose holder reads and writes it.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scrubjay.home.paths import open_home
@@ -84,10 +83,12 @@ def attach(
     The engine must listen already. It serves its own client like any other, over its socket.
     """
 
+    def connect(since: float) -> Link:
+        return reach(open_home(root), hello, None, env, since=since)
+
     def run_relay() -> None:
         try:
-            connect = partial(reach, open_home(root), hello, None, env)
-            Relay(lambda since: connect(since=since), Terminal(), offer or read_offer()).run()
+            Relay(connect, Terminal(), offer or read_offer()).run()
         finally:
             on_end()
 
