@@ -26,9 +26,10 @@ from scrubjay.pipe import relay, session
 from scrubjay.pipe.client import EngineClient
 from scrubjay.pipe.link import Link
 from scrubjay.pipe.offer import Offer
-from scrubjay.pipe.reach import failed_starts, note_failed_start
+from scrubjay.pipe.reach import failed_starts, note_failed_start, reach
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
+from scrubjay.wire.hello import Hello
 from scrubjay.wire.lines import BEAT, LineCutter, TooLong
 from scrubjay.wire.lock import FileLock
 from scrubjay.wire.messages import CALL_MARKS, answered_key, glance, is_crowded, well_formed
@@ -574,6 +575,16 @@ def test_failed_starts_are_counted_for_a_minute(tmp_path):
             note_failed_start(lock, 1000.0 + second, "No module named 'x'.")
         assert failed_starts(lock, 1030.0) == ([1000, 1007, 1020], "No module named 'x'.")
         assert failed_starts(lock, 1061.0)[0] == [1007, 1020]
+
+
+def test_the_pipe_starts_no_engine_after_three_failed_starts_in_a_minute(tmp_path):
+    home, hello = open_home(str(tmp_path / "h")), Hello("pipe", "/p", "/p", 7)
+    with FileLock(home.starting_lock) as lock:
+        assert lock.acquire()
+        for _ in range(3):
+            note_failed_start(lock, time.time(), "No module named 'x'.")
+    with pytest.raises(EngineError, match=r"3 times within 60 seconds.*No module named 'x'"):
+        reach(home, hello, ["no such program"], {})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")

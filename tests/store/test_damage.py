@@ -117,6 +117,23 @@ async def test_a_damaged_manifest_is_restored_from_its_copy(home: Home, clock: C
         await core.close()
 
 
+@pytest.mark.parametrize("lost", ["memories.lance", ""])
+async def test_lost_records_are_reported_until_the_user_continues_without(
+    home: Home, clock: Clock, lost: str
+):
+    await filled(home, clock)
+    shutil.rmtree(Path(home.data, lost))
+    for _ in range(2):
+        core = await opened(home, clock)
+        assert "memories had 2 records and has 0" in (await problems(core))[0]
+        hits = await said.search(core, "owl")
+        assert hits.degraded and "damaged" in hits.degraded
+        await core.close()
+    core = await opened(home, clock)
+    assert (await core.mending.mend())["deleted"] == 0 and await problems(core) == []
+    await core.close()
+
+
 async def test_a_checkpoint_of_tables_that_were_made_again_hides_no_loss(home: Home, clock: Clock):
     await filled(home, clock)
     core = await opened(home, clock)
