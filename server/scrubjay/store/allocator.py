@@ -17,7 +17,7 @@ def give_memory_back() -> None:
 
 
 class PeriodicRelease:
-    """Returns memory after every `every` ticks, in a thread."""
+    """Returns memory after every `every` ticks, in a thread. Belongs to one event loop."""
 
     def __init__(self, every: int) -> None:
         self._every, self._ticks = every, 0

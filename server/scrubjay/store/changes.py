@@ -24,7 +24,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan(Generic[A]):
-    """What a write will change, and its answer; `purged` are ids of records whose bytes will be removed."""
+    """What a write will change in the store, and its answer to the caller; planning writes nothing.
+
+    The bytes of the `purged` records are removed once all acknowledged writes are on the disk.
+    """
 
     answer: A
     changes: Sequence[Change] = ()

@@ -91,7 +91,10 @@ class Connection:
                 await self.notes.remove(BUILDING)
 
     async def finish_generation(self) -> None:
-        """Let searches use the new generation, unless the index was restarted; running ones finish."""
+        """Let searches use the new generation, unless the index was restarted meanwhile.
+
+        The old one stays for running searches, until `drop_other_generations`.
+        """
         async with self.lock:
             note = self.building
             if note is None:

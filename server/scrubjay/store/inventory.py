@@ -104,8 +104,8 @@ class Inventory:
             with suppress(FileNotFoundError):
                 self.files[name] = _read(os.path.join(self.root, name))
         lacking = self.lacking(rows)
-        unknown = (name for name, count in rows.items() if self.rows.get(name) != count)
-        changed = {name: rows[name] for name in unknown if name not in lacking}
+        differing = {name: count for name, count in rows.items() if self.rows.get(name) != count}
+        changed = {name: count for name, count in differing.items() if name not in lacking}
         if not (new or changed):
             return
         self.rows.update(changed)
@@ -154,7 +154,10 @@ class Inventory:
         return aside
 
     def remove_remains(self) -> None:
-        """Remove everything that was moved aside and all drafts; the caller prevents writes during this."""
+        """Remove everything that was moved aside and all drafts, because they may hold purged text.
+
+        The caller prevents writes during this.
+        """
         for root in (self.root, self.folder):
             for folder, folders, names in os.walk(root):
                 for name in filter(_is_left_over, folders):
@@ -203,7 +206,10 @@ class Inventory:
         return self._move_aside(table, name)
 
     def _move_aside(self, table: str, name: str) -> str:
-        """Move a manifest aside, so that the previous version becomes the newest; the log has its writes."""
+        """Move a manifest aside, so that the previous version becomes the newest.
+
+        A power loss can leave the newest one empty; its writes are still in the write-ahead log.
+        """
         with suppress(FileNotFoundError):
             os.replace(os.path.join(self.root, name), os.path.join(self.root, f"{name}{_ASIDE}"))
         if self._newest(table) is None:  # LanceDB would create a new table among the same files

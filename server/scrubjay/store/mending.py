@@ -67,7 +67,10 @@ async def examine(store: Store, *, deep: bool) -> None:
 
 
 async def mend(store: Store) -> tuple[int, str | None]:
-    """Delete the records of damaged fragments; return their number, and a folder with the earlier files."""
+    """Delete the records of damaged fragments, so that the store can continue without them.
+
+    Return their number, and the folder that has the store's files as they were before.
+    """
     if (inventory := store.inventory) is None:
         return 0, None
     deleted = 0

@@ -117,7 +117,8 @@ class IndexNote:
     """How a generation of passages was made.
 
     `generation` is part of the name of their table. `space_id` is None until a model is accepted for them.
-    `complete` is False while passages are being filled from the records.
+    `complete` is False while passages are being filled from the records, in a new generation or after an
+    older Scrubjay wrote them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -174,7 +175,11 @@ def dump_note(note: IndexNote) -> str:
 async def load_or_create_note(
     notes: Notes, path: str, dim: int | None, repairs: list[str] | None = None
 ) -> IndexNote:
-    """Return the note on the index, or a new note if it is lost; `dim` is the width of future vectors."""
+    """Return the note on the index, for the engine that writes; `dim` is the width of future vectors.
+
+    If there are passages but no readable note, begin a new generation, to be filled from the records, and add
+    a sentence to `repairs`.
+    """
     text = await notes.read(INDEX)
     try:
         note = None if text is None else parse_note(text, path)

@@ -98,7 +98,10 @@ class Passages:
         return await self._row_scores(query, "_score", limit)
 
     async def unsearched(self) -> int:
-        """Count the passages whose words are not searched: all unindexed ones, if above `MOST_READ`."""
+        """Count the passages whose words are not searched, because the word index lacks too many.
+
+        LanceDB reads up to `MOST_READ` that the index lacks, and then this returns 0.
+        """
         unindexed = await self.unindexed()
         return unindexed if unindexed > MOST_READ else 0
 

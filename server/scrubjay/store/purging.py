@@ -6,7 +6,8 @@ which makes a second fragment; then all fragments are merged and every older ver
 compaction removes the index pages that the first one replaced.
 
 LanceDB also stores a page of equal short values and nulls as one value. When it reads the page again, each
-null has the bytes of the value behind it. Rows with such nulls are therefore written again first.
+null has the bytes of the value behind it, and a compaction writes them next to other values. So rows with
+such nulls are first written again without these bytes.
 """
 
 import asyncio
@@ -57,7 +58,9 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
 async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
     turns = [blank_turn(turn, now) for turn in await store.select(Turn, conditions.one_of("id", ids))]
     names = store.tables.names
-    for name in names[:0:-1]:  # passages first, and not the turns
+    for name in reversed(names):  # passages first
+        if name == "turns":
+            continue  # purged turns are replaced below
         table = store.tables.of(name)
         where = conditions.one_of("id" if name in TABLE_OF.values() else "record_id", ids)
         if await table.count_rows(where):  # a delete of no rows would still store the ids in a version
@@ -83,7 +86,10 @@ def blank_turn(turn: Turn, now: datetime) -> Turn:
 
 
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
-    """Merge all fragments of a table into new ones and remove everything older, or everything expired."""
+    """Merge all fragments of a table into new ones and remove everything older.
+
+    Unless `at_once` is set, older versions stay as long as another engine may read them.
+    """
     await _clear_nulls(table)
     row = await read_table(table.query().limit(1))
     if len(row):

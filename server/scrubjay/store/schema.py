@@ -86,7 +86,10 @@ def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
 def to_table(
     rows: Sequence[Row], schema: pa.Schema, vectors: Sequence[Sequence[float] | None] | None = None
 ) -> pa.Table:
-    """Return rows of one model as a table of exactly `schema`; `vectors` has (dim,) numbers or None each."""
+    """Return rows of one model as an Arrow table of exactly `schema`.
+
+    `vectors` fills the vector column: for each row, a vector of shape (dim,) or None.
+    """
     columns = []
     for field in schema:
         if field.name == VECTOR:

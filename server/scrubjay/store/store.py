@@ -59,7 +59,7 @@ class Store(Connection):
         self.damage: tuple[str, ...] = ()
         self.readers = 0  # snapshots that read older versions; while one is open, no version is removed
         self.filling = False  # True while a task fills the index from the records
-        # By version of the documents, and scopes.
+        # By version of the documents, and scopes: if there is a document.
         self._has_documents: dict[tuple[int, tuple[str, ...] | None], bool] = {}
         self._staged, self._committing = Staged(), Staged()
 
@@ -191,7 +191,10 @@ class Store(Connection):
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
     ) -> dict[str, T]:
-        """Return records by id, staged or committed; of committed ones, read only `columns` and the id."""
+        """Return records by id, in their staged version if they have one; unknown ids are left out.
+
+        Of committed records, only `columns` and the id are read; by default all columns.
+        """
         wanted = list(dict.fromkeys(ids))
         staged = ((record_id, self._staged_record(record_id)) for record_id in wanted)
         records = {record_id: row for record_id, row in staged if isinstance(row, kind)}

@@ -1,6 +1,7 @@
 """Writes rows that may already exist, and always writes whole rows.
 
-An upsert of only some columns makes LanceDB 0.40 read the whole table: 140 ms instead of 33 for 64 passages.
+An upsert of only some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000
+passages. Reading the rows first and writing them whole takes 25 MB and 33 ms.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

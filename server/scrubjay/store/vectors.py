@@ -57,7 +57,10 @@ class VectorCache:
     async def nearest(
         self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, dates: Dates = EVER
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
-        """Return the matching rows nearest to a unit vector, as row ids and cosines; None if too many."""
+        """Return the row ids and cosines of the matching rows whose vectors are nearest to a unit vector.
+
+        Return None if the table has too many rows.
+        """
         async with self._lock:
             if (places := await self._matching_places(table, where, dates)) is None:
                 return None
@@ -83,7 +86,10 @@ class VectorCache:
             return None if places is None else self._rows.row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
-        """Read the rows of every condition that searches of `before`, this or an older cache, used."""
+        """Read the rows of every condition that searches of `before` used since its last warming.
+
+        `before` is this cache, or that of an older handle of the table.
+        """
         used, before._used = before._used, {}
         async with self._lock:
             for where in used:

@@ -105,7 +105,10 @@ class Shared:
         return self.leads and self.lease.is_valid
 
     async def tidy(self) -> None:
-        """Compact the tables of the lease and the inbox, except one that is written meanwhile."""
+        """Compact the tables of the lease and the inbox; the maintainer calls this from time to time.
+
+        A table that is written meanwhile waits for the next time: engines renew the lease every few seconds.
+        """
         for table in (self.notes.table, self.inbox.table):
             try:
                 await table.optimize(cleanup_older_than=VERSION_LIFETIME)
@@ -122,7 +125,10 @@ def require_maintainer(shared: Shared | None, what: str) -> None:
 
 
 async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
-    """Join the shared store at `path`; create the tables with which its engines coordinate."""
+    """Join the shared store at `path`; create the tables with which its engines coordinate.
+
+    Raises LanceDB's ValueError or RuntimeError if the bucket cannot be reached.
+    """
     database = await connect(path, fresh=ALWAYS)
     notes = await open_notes(database)
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
