@@ -1,4 +1,7 @@
-"""Distilled facts, which an assistant's own model extracted from turns at the user's request."""
+"""Distilled facts, which an assistant's own model extracted from turns at the user's request.
+
+Each fact has the tag `distilled` and names its turn. It never replaces a fact that a person saved.
+"""
 
 from scrubjay.errors import InputError
 from scrubjay.models.records import Memory

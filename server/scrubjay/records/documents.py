@@ -39,7 +39,10 @@ def fields_read(content: FileText) -> dict[str, Any]:
 async def plan_add(
     store: Store, envelope: Envelope, now: datetime, *, lookup: tuple[Document | None, str] | None = None
 ) -> Plan[DocumentAdded]:
-    """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing."""
+    """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing.
+
+    `lookup` replaces the result of `find_document` if the caller already knows the document.
+    """
     request = parse(DocumentText, envelope.args)
     existing, document_id = lookup or await find_document(store, request, envelope)
     if existing is not None:
@@ -116,7 +119,10 @@ def new_document(
 
 
 def _file_fields(request: DocumentText, existing: Document | None) -> dict[str, Any]:
-    """Return the fields about a file; its folder is None if the file was first added by its own path."""
+    """Return the fields about the file of a document.
+
+    If the file was added by its own path, `folder` stays None when its folder is indexed.
+    """
     file = request.file
     if file is None:
         return {}
@@ -160,16 +166,21 @@ def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:
 async def find_document(
     store: Store, request: DocumentText, envelope: Envelope
 ) -> tuple[Document | None, str]:
-    """Return the existing document that a text belongs to, or None, and the id of the document."""
+    """Return the existing document that a text belongs to, or None, and the id of the document.
+
+    A replay of the same request finds the same document.
+    """
     if request.document_id is not None:
         return await stored_document(store, request.document_id), request.document_id
     path = request.path if request.custom_id is None else None
     if path is not None and (current := await _find_at(store, envelope.scope, path)) is not None:
         return current, current.id
-    content_key = "content", content_hash(request.content or "")
-    key = ("custom", request.custom_id) if request.custom_id else content_key
-    if path:
-        key = "path", path
+    if request.custom_id:
+        key = "custom", request.custom_id
+    elif request.path:
+        key = "path", request.path
+    else:
+        key = "content", content_hash(request.content or "")
     document_id = derived_id("doc", envelope.scope, *key)
     existing = await stored_document(store, document_id)
     if path is not None and existing is not None and existing.path != path:  # the existing document has moved

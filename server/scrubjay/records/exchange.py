@@ -234,7 +234,11 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
 
 
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
-    """Plan the import of records: new ones are added unchanged, existing ones stay, so it can be repeated."""
+    """Plan the import of records: new ones are added unchanged, existing ones stay.
+
+    So an interrupted import can be repeated: it adds the missing records, and nothing twice. If a version is
+    the latest here but replaced in the export, it is marked as replaced here too.
+    """
     records = [record_of(values) for values in parse(ImportRecords, request.args).records]
     stored: dict[str, AnyRecord] = {}
     for kind in TABLE_OF:

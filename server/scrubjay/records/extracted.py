@@ -46,8 +46,8 @@ async def plan_facts(
 ) -> tuple[Change, ...]:
     """Plan the facts of a document: add new ones, restore old ones, and forget those without a paragraph.
 
-    If another fact of the scope has the same text (and the metadata of `group`), that fact is linked to the
-    document instead. A `new` document has no facts yet.
+    If another fact of the scope has the same text (and, with a `group`, the group's metadata), that fact is
+    linked to the document instead. A `new` document has no facts yet.
     """
     if document.task_type is None:
         return ()
@@ -117,12 +117,14 @@ async def _facts_with_equal_text(
 ) -> dict[str, Memory]:
     """Return the facts of a scope with these texts, except the document's own, by the hash of their text."""
     facts = await facts_with_text(store, scope, {content_hash(text) for text in texts.values()})
-    others = [row for row in facts if is_current(row, at) and row.id not in texts]
-    # Of a list in the group, one item suffices.
-    items = {key: value if isinstance(value, list) else [value] for key, value in group.items()}
-    return {
-        row.content_hash: row for row in others if all(row.metadata.get(key) in items[key] for key in items)
-    }
+    others = (row for row in facts if is_current(row, at) and row.id not in texts)
+    return {row.content_hash: row for row in others if _has_group(row.metadata, group)}
+
+
+def _has_group(metadata: Mapping[str, Any], group: Mapping[str, Any]) -> bool:
+    """Return True if metadata has every value of a group; if a value is a list, one of its items suffices."""
+    lists = {key: value if isinstance(value, list) else [value] for key, value in group.items()}
+    return all(metadata.get(key) in items for key, items in lists.items())
 
 
 def _new(fact_id: str, text: str, document: Document, at: datetime) -> Memory:
@@ -162,7 +164,10 @@ def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
-    """Return a fact without its link to these documents, unless it was derived from them."""
+    """Return a fact without its link to these documents, unless it was derived from them.
+
+    An extracted fact without another document is forgotten with this reason.
+    """
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)

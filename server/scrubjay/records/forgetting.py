@@ -1,4 +1,7 @@
-"""Forgets records of any kind, which hides them from every search, and restores those that are not purged."""
+"""Forgets records of any kind, which hides them from every search, and restores those that are not purged.
+
+`store.purging` removes purged bytes from the disk. No record is ever forgotten because of its age.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -113,7 +116,10 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
 
 
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """Return these records and those purged with them: older versions, conversations, extracted facts."""
+    """Return these records and all records that are purged with them.
+
+    The latter are older versions, turns of conversations, and facts extracted from no other document.
+    """
     by_id: dict[str, AnyRecord] = {record.id: record for record in records}
     by_id.update((turn.id, turn) for turn in await conversation_turns(store, records))
     document_ids = [record.id for record in by_id.values() if isinstance(record, Document)]

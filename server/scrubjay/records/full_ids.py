@@ -1,9 +1,9 @@
 """Completes partial ids that callers give; `text.short_ids` shortens ids for display.
 
 A caller names a record by its id or the beginning of its id (with or without its kind: `mem_1a2b`, `1a2b`),
-and a turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see, or
-the function raises InputError. An id without a match is returned unchanged; the code that needs the record
-reports it.
+and a turn also by `SESSION/TURN`. If the name matches several records of the scopes that the caller may see,
+the functions raise InputError. An id without a match is returned unchanged; the code that needs the record
+then reports that it does not exist.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -99,7 +99,10 @@ async def _select(
     columns: list[str],
     is_match: Callable[[T], bool],
 ) -> list[T]:
-    """Return the matching records, staged (`is_match`) or committed (`where`), with these columns."""
+    """Return the matching records of these scopes, staged or committed, with at least these columns.
+
+    `is_match` tests a staged record as `where` tests a committed row.
+    """
     in_scopes = conditions.both(where, conditions.matching(scope=scopes))
     columns = ["id", "scope", "started_at" if kind is Turn else "created_at", *columns]
 

@@ -55,11 +55,9 @@ async def _plan_new(
 ) -> Plan[MemoryAdded]:
     existing = next((row for row in equal_facts if is_current(row, envelope.at)), None)
     if request.link is not None:
-        relation, ids = request.link
-        linked = (row for row in equal_facts if row.relation == relation and {*ids} <= {*row.parent_ids})
-        first = next(linked, None)
-        if first and (is_current(first, envelope.at) or first.updated_at >= envelope.at):
-            return Plan(_answer(first, "known", envelope))  # this call was repeated or replayed
+        linked = next((row for row in equal_facts if _has_link(row, *request.link)), None)
+        if linked and (is_current(linked, envelope.at) or linked.updated_at >= envelope.at):
+            return Plan(_answer(linked, "known", envelope))  # this call was repeated or replayed
         return await _plan_linked(store, request, envelope, memory_id, existing)
     if existing is None:
         memory = _new(request, envelope, memory_id, None)
@@ -98,6 +96,10 @@ async def _plan_linked(
     is_stored = relation != "updates" and memory.id == memory_id
     answer = _answer(memory, "stored" if is_stored else "updated", envelope)
     return Plan(answer, [change, *(versions.replace(row, envelope.at) for row in older)])
+
+
+def _has_link(memory: Memory, relation: Relation, ids: tuple[str, ...]) -> bool:
+    return memory.relation == relation and set(ids) <= set(memory.parent_ids)
 
 
 def _difference_note(existing: Memory, request: FactText) -> str | None:
@@ -216,7 +218,7 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
     """Return a fact with the importance of one more repetition; the same object if that changes nothing.
 
     importance = min(8, original importance + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
-    session is named. The session and the day in which the fact was added do not count.
+    session is named. Each occasion counts once; the session and the day in which the fact was added do not.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
     counted_occasions = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)

@@ -72,7 +72,10 @@ def turn_summary(turn: Turn) -> str:
 
 
 def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
-    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters, and add a passage for its summary."""
+    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters, and add a passage for its summary.
+
+    A short turn shows no summary, but is searched by one, because it joins words of question and answer.
+    """
     sides = [] if turn.capture == "summary_only" else speeches(turn)
     passages = [
         _turn_passage(turn, role, part, text[start:end])
@@ -146,7 +149,10 @@ def label_words(tags: Iterable[str], partition_id: str) -> str:
 
 
 def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
-    """Cut the text of a document by its structure; the metadata may name the language of a source file."""
+    """Cut the text of a document by its structure.
+
+    The language of a source file comes from its name, else from its first line, as noted in the metadata.
+    """
     language = markup_of(path or "") if kind == "text" else None
     if kind in ("code", "json"):
         language = kind_of(path or "").language or str(metadata.get("language") or "text")
@@ -154,7 +160,10 @@ def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[st
 
 
 def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Passage, ...]:
-    """Make passages of chunks, which are searched with the title, their headings and their table's header."""
+    """Make passages of a document's chunks.
+
+    Each chunk is searched with the title, its headings and its table's header, which are not returned.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     path = (document.place or "").replace("\\", "/")
     place = "/".join(path.split("/")[-3:])  # people search for the last parts of a path

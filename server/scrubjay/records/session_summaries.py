@@ -61,7 +61,10 @@ class Digest:
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
-    """Return the digest of a session; call it in a thread. `turns` are in order, and not empty."""
+    """Return the digest of a session; skip forgotten turns. `turns` are in order, and not empty.
+
+    A model reads the texts (about 15 ms for 500 characters, once), so call this in a thread.
+    """
     exchanges = _exchanges(turns)
     title, title_by = title_of(turns)
     file_counts = Counter(file for exchange in exchanges for file in exchange.files)
@@ -113,7 +116,10 @@ def _in_project(path: str, project: str) -> str:
 
 
 def _host_text(turns: Sequence[Turn], key: str) -> tuple[str, str | None]:
-    """Return the newest title or recap (`key`) that a host's model wrote, and the host; else "" and None."""
+    """Return the newest title or recap (`key`) that a host's model wrote, and the host; else "" and None.
+
+    Turns under the policy `summary_only` are skipped: the host's text may reveal more than their summaries.
+    """
     name, _ = HOST_WORDS[key]
     for turn in reversed(turns):
         text = turn.metadata.get(name)

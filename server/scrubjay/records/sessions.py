@@ -129,7 +129,10 @@ def _has_same_prompt_id(turn: Turn, host_turn: RecordTurn, host: str | None) -> 
 
 
 def _is_copy(turn: Turn, host_turn: RecordTurn, host: str) -> bool:
-    """Return True if a host's turn is a copy of this turn: a fork copies ids, or words and times."""
+    """Return True if a host's turn is a copy of this turn: a fork copies ids, or words and times.
+
+    A turn from a hook has the hook's time. A permanently deleted turn has no words and no host.
+    """
     if _has_same_prompt_id(turn, host_turn, host):
         return True
     if host_turn.ts is None or turn.host not in (None, host):
@@ -284,7 +287,10 @@ def _by_answer(turns: list[RecordTurn], recorded: list[Turn]) -> dict[str | None
 
 
 def _purged_before(host_turn: RecordTurn, turns: list[Turn]) -> Turn | None:
-    """Return the turn before this one if it was permanently deleted: a hook joins queued prompts."""
+    """Return the turn before this one if it was permanently deleted, because it may include this prompt.
+
+    A hook joins prompts that were queued.
+    """
     if host_turn.ts is None:
         return None
     earlier = [turn for turn in turns if (turn.started_at - host_turn.ts).total_seconds() <= SAME_MOMENT]
@@ -322,7 +328,10 @@ def _nearest(moment: datetime | None, turns: Iterable[Turn]) -> Turn | None:
 
 
 def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> Turn:
-    """Return a recorded turn completed from the host's turn; the same object if it lacks nothing."""
+    """Return a recorded turn completed from the host's turn; the same object if it lacks nothing.
+
+    A copy may have the time of its fork: of two times from the same source, the earlier one is right.
+    """
     if turn.purged_at is not None or turn.forgotten_at is not None:
         return turn
     recorded_answer, full_answer = _without_spaces(turn.assistant), _without_spaces(host_turn.assistant)

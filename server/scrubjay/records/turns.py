@@ -78,17 +78,24 @@ async def _find_recorded(
         return (await store.get(Turn, [expected_id])).get(expected_id)
     if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
         last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
-        texts = "user", "assistant", "role", "text"
-        # A client repeats a turn if it never got the answer.
-        if last and fields_of(request, *texts) == fields_of(last, *texts):
-            return last if request.ts in (None, last.started_at) else None
+        return last if last is not None and _is_repetition(last, request) else None
     return None  # the session lists its turns, so a new one needs no read of the disk
+
+
+def _is_repetition(turn: Turn, request: RecordTurn) -> bool:
+    """Return True if a request repeats a turn, as a client does if it never got the answer."""
+    texts = "user", "assistant", "role", "text"
+    is_equal = fields_of(request, *texts) == fields_of(turn, *texts)
+    return is_equal and request.ts in (None, turn.started_at)
 
 
 def turn_id(envelope: Envelope, request: RecordTurn) -> str:
     """Return the id of the turn that a request records."""
-    turn = ("envelope", envelope.id) if request.turn is None else ("turn", str(request.turn))
-    key = turn if request.prompt_id is None else ("prompt", request.prompt_id)
+    key = ("envelope", envelope.id)
+    if request.prompt_id is not None:
+        key = ("prompt", request.prompt_id)
+    elif request.turn is not None:
+        key = ("turn", str(request.turn))
     return derived_id("turn", envelope.scope, request.session_id, *key)
 
 

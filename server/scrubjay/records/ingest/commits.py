@@ -47,9 +47,9 @@ async def index_commits(
     await store.flush()
     where = conditions.both(conditions.matching(scope=scope), conditions.equal("type", COMMIT))
     documents = {row.custom_id: row for row in await store.select(Document, where, columns=_COLUMNS)}
-    # A commit that a user forgot stays forgotten.
-    unwanted = {key for key, row in documents.items() if not row.forgotten_at or row.forget_reason != GONE}
-    new = [commit.id for commit in history if custom_id(commit.id) not in unwanted]
+    # A commit that a user forgot stays forgotten; one that was gone from the repository may come back.
+    settled = {key for key, row in documents.items() if not row.forgotten_at or row.forget_reason != GONE}
+    new = [commit.id for commit in history if custom_id(commit.id) not in settled]
     gone_ids = _gone_ids(documents.values(), work, history)
     for start in range(0, len(new), BATCH):
         await report(start, len(new), "commits")
@@ -64,7 +64,10 @@ async def index_commits(
 
 
 def _gone_ids(documents: Iterable[Document], work: WorkTree, history: Sequence[Commit]) -> list[str]:
-    """Return the ids of documents whose commits the repository no longer has, as after a rebase."""
+    """Return the ids of documents whose commits the repository no longer has, as after a rebase.
+
+    Documents of commits that are older than the listed ones, or from other clones, stay.
+    """
     custom_ids = {custom_id(each.id) for each in history}
     oldest_listed = min(each.at for each in history) if len(history) >= MOST else 0
     return [

@@ -1,7 +1,7 @@
 """Matches paths against a .gitignore by git's rules (gitignore(5)), in time linear in the length of a rule.
 
 A star stops at the first place where the text behind it fits, because a later place would let no other path
-match; plain regular expressions try all ways to match a rule such as `*a*a*a*b`.
+match. A plain regular expression for a rule such as `*a*a*a*b` would try all ways to match it, and never end.
 """
 
 from __future__ import annotations

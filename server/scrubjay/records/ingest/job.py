@@ -54,7 +54,10 @@ class Ingest:
     async def run(
         self, paths: Sequence[str], report: Report, *, again: bool = False, hidden: bool = False
     ) -> Ingested:
-        """Bring the documents at these absolute paths up to date. Raises InputError if a path is missing."""
+        """Bring the documents of these files and folders up to date; `paths` are absolute.
+
+        Raises InputError if one of the paths is missing or cannot be read; then nothing is changed.
+        """
         found = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
         trees = {path: tree for path, tree in found.items() if tree is not None}
         work = await self._differences(paths, trees, again)
@@ -106,7 +109,10 @@ class Ingest:
         return work
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
-        """Read a file, and write it to its document, to that of a moved file, or to a new one."""
+        """Read a file, and write it to its document; if it has none, to that of a moved file or to a new one.
+
+        If the file cannot be read now, its document keeps its text.
+        """
         if not file.named and not os.path.lexists(file.path):  # gone since the folder was listed
             return
         if document is not None and document.status == "done" and (why := _open_error(file.path)):
@@ -197,10 +203,10 @@ def differences(
     named_or_known = {path for path, file in all_files.items() if file.named or path in by_path}
     files = {path: all_files[path] for path in all_files if path in named_or_known or path not in unwanted}
     # An empty file becomes a document only if the caller named it.
-    nonempty = [
+    indexable = [
         (file, by_path.get(path)) for path, file in files.items() if file.size or path in named_or_known
     ]
-    to_read = [(file, row) for file, row in nonempty if again or not _is_up_to_date(file, row)]
+    to_read = [(file, row) for file, row in indexable if again or not _is_up_to_date(file, row)]
     missing = [path for path in by_path if path not in files and _within(path, roots)]
     gone = [
         by_path[path]

@@ -1,4 +1,7 @@
-"""Lists the files at a path: the file, or the files of a folder that its .gitignore does not ignore."""
+"""Lists the files at a path: the file itself, or the files of a folder that its .gitignore does not ignore.
+
+It opens only .gitignore files, and files whose names do not show whether they are text.
+"""
 
 from __future__ import annotations
 
