@@ -166,6 +166,14 @@ def test_a_line_written_twice_counts_once() -> None:
     assert len(turns([bare, bare])) == 1
 
 
+def test_a_prompt_sent_again_under_another_id_is_another_turn() -> None:
+    lines = [user("Go on.", promptId="p1"), user("Go on.", promptId="p2"), says("It is done.")]
+    assert [(turn["prompt_id"], turn["assistant"]) for turn in turns(lines)] == [
+        ("p1", ""),
+        ("p2", "It is done."),
+    ]
+
+
 def test_an_error_of_the_service_is_not_an_answer() -> None:
     (turn,) = turns([user("go on"), says("API Error: 529 overloaded", isApiErrorMessage=True)])
     assert (turn["assistant"], turn["complete"], turn["interrupted"], turn["failed"]) == (
@@ -484,6 +492,12 @@ def test_any_line_that_opens_a_turn_keeps_its_answer_to_itself(prompt: str | byt
 def test_the_users_answers_to_a_question_of_the_assistant_are_their_words(answer: str) -> None:
     asked = (user("Set up the queue."), uses("AskUserQuestion"), answer, says("It is set up."))
     assert pairs(*asked) == [("Set up the queue.\n\nWhich broker? Redis streams", "It is set up.")]
+
+
+def test_an_interruption_at_a_question_is_not_the_users_answer() -> None:
+    stopped = result("[Request interrupted by user for tool use]")
+    (turn,) = turns([user("Set up the queue."), uses("AskUserQuestion", question="Which one?"), stopped])
+    assert turn["prompts"] == ["Set up the queue."] and turn["interrupted"]
 
 
 def test_a_plan_that_is_shown_to_the_user_is_a_part_of_the_answer() -> None:

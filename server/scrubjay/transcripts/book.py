@@ -34,7 +34,7 @@ _PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # Codex writes it a
 ASKING = frozenset(TEXTS["asking_tools"])
 _UNANSWERED = re.compile(
     r"(?:the )?user (?:is not|isn't|doesn't|declined|cancel|dismissed|did not|didn't|skipped|rejected)"
-    r"|\[operation cancel|error|aborted|cancel",
+    r"|\[(?:operation cancel|request interrupted)|error|aborted|cancel",
     re.IGNORECASE,
 )
 _ANSWERED = re.compile(
@@ -104,14 +104,11 @@ class Book:
         if not text or not is_said(text) or text.startswith(_INSTRUCTIONS):
             return False
         turn = self._turns[-1] if self._turns else None
-        if (
-            turn
-            and text == turn["prompts"][-1]
-            and not (turn["assistant"] or turn["tools"] or has_ended(turn))
-        ):
-            if isinstance(prompt_id, str):
-                turn["prompt_id"] = turn["prompt_id"] or prompt_id
-            return False  # one prompt on two kinds of lines
+        if turn and text == turn["prompts"][-1] and _is_unanswered(turn):
+            known_id, new_id = turn["prompt_id"], prompt_id if isinstance(prompt_id, str) else None
+            if known_id is None or new_id in (None, known_id):  # one prompt on two kinds of lines
+                turn["prompt_id"] = known_id or new_id
+                return False
         if turn and prompt_id and turn["prompt_id"] == prompt_id:
             self._add_words(turn, text)
             return False
@@ -242,6 +239,11 @@ def words(content: Any, *files: Any) -> str:
         for block in blocks
     )
     return text if text.strip() or not (has_picture or any(files)) else IMAGE
+
+
+def _is_unanswered(turn: Fields) -> bool:
+    """Return True if the assistant has done nothing in a turn that may go on."""
+    return not (turn["assistant"] or turn["tools"] or has_ended(turn))
 
 
 def _is_wordless(turn: Fields) -> bool:
