@@ -408,6 +408,24 @@ def test_a_text_pasted_into_claude_ai_belongs_to_the_prompt_and_a_file_does_not(
     ]
 
 
+def test_a_prompt_that_cursor_keeps_only_as_rich_text_is_read(tmp_path: Path):
+    path = made.cursor(tmp_path)
+    lines = [
+        [{"text": "Why does "}, {"type": "mention", "text": "@pool.go"}, {"text": " leak?"}],
+        [{"text": "It must"}, {"type": "linebreak"}, {"text": "not."}],
+    ]
+    root = {"type": "root", "children": [{"type": "paragraph", "children": line} for line in lines]}
+    bubble = {"type": 1, "text": "", "richText": json.dumps({"root": root})}
+    with sqlite3.connect(path) as store:
+        store.execute(
+            "UPDATE cursorDiskKV SET value = ? WHERE key LIKE '%:b11'",
+            (json.dumps(bubble),),
+        )
+    store.close()
+    session, _ = sessions_in("cursor", tmp_path)
+    assert session.turns[1]["prompts"] == ["Why does @pool.go leak?\nIt must\nnot."]
+
+
 def test_a_task_that_another_task_of_roo_started_has_no_words_of_the_user(tmp_path: Path):
     messages = [{"role": "user", "content": "<task>Write only the parser.</task>"}]
     for name, parent in (("1", {}), ("2", {"parentTaskId": "1"})):

@@ -16,6 +16,7 @@ from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 _STORE = "state.vscdb"
 _USER = 1  # the type of a bubble that the user wrote
+_NEW_LINES = ("paragraph", "listitem", "linebreak")
 _OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
 
@@ -88,12 +89,23 @@ def _read_composer(
 def _add_bubble(book: Book, bubble: Fields, key: object, at: object) -> None:
     text = string(bubble.get("text")) or string(bubble.get("rawText"))
     if bubble.get("type") in (_USER, "user"):
+        text = text or _typed(embedded(bubble.get("richText")))
         book.add_prompt(words(text, bubble.get("images")), key, None, instant(at))
         return
     tool = mapping(bubble.get("toolFormerData"))
     if tool:
         book.add_tool_call(tool.get("name"), embedded(tool.get("rawArgs") or tool.get("params")))
     book.add_answer(text)
+
+
+def _typed(page: Fields) -> str:
+    """Return the text of a page of the editor in which the user typed."""
+    nodes, texts = [mapping(page.get("root"))], []
+    while nodes:
+        node = nodes.pop()
+        texts.append("\n" if node.get("type") in _NEW_LINES else string(node.get("text")))
+        nodes += reversed(dicts(node.get("children")))
+    return "".join(texts)
 
 
 def _tabs(host: str, disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
