@@ -110,7 +110,7 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     tallies = importer.sorted_tallies()
     answer = {
         "dry_run": options.dry_run,
-        "projects": [tally.facts() for tally in tallies],
+        "projects": [tally.as_json() for tally in tallies],
         "hidden": importer.hidden,
         "unreadable": importer.unreadable,
     }
@@ -133,7 +133,12 @@ class Tally:
         self.scope = outcome.get("scope", self.scope)
         self.counts += Counter({name: outcome.get(name, 0) for name in COUNTS})
 
-    def facts(self) -> dict[str, Any]:
+    @property
+    def has_contents(self) -> bool:
+        """Return True if anything was found, even if it was left out."""
+        return bool(self.counts["turns"] or self.counts["facts"] or self.counts["left_out"])
+
+    def as_json(self) -> dict[str, Any]:
         """Return this tally for programs."""
         counts = {name: self.counts[name] for name in COUNTS}
         return {"host": self.host, "folder": self.folder, "scope": self.scope, "why": self.why} | counts
@@ -463,9 +468,7 @@ def _report_lines(
     options: argparse.Namespace,
     names: Sequence[str],
 ) -> Iterator[str]:
-    listed = [
-        tally for tally in tallies if any(tally.counts[name] for name in ("turns", "facts", "left_out"))
-    ]
+    listed = [tally for tally in tallies if tally.has_contents]
     for tally in listed:
         summary = tally.describe(dry_run=options.dry_run)
         yield f"{tally.host:<12} {_shorten_home(tally.folder) or 'no project'}: {summary}"

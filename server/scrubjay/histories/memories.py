@@ -12,7 +12,6 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -64,13 +63,13 @@ def _time(row: Fields, *names: str) -> str | None:
 # claude-mem, up to 13.15: what a model wrote about sessions
 
 
-_SESSION = ("memory_session_id", "sdk_session_id")
+_SESSION_ID = ("memory_session_id", "sdk_session_id")  # of claude-mem itself; the host has others
 
 
 def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
     """Yield observations and summaries. Prompts are left out: unlike in transcripts, they have no answers."""
     sessions = {
-        _first(row, *_SESSION): _first(row, "content_session_id", "claude_session_id")
+        _first(row, *_SESSION_ID): _first(row, "content_session_id", "claude_session_id")
         for row in rows_of(database, "sdk_sessions")
     }
     for row in rows_of(database, "observations", required=True):
@@ -90,7 +89,7 @@ def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
 def _claude_mem_fact(
     row: Fields, kind: str, sessions: Mapping[str, str], content: str, tags: tuple[str, ...], metadata: Fields
 ) -> Fact:
-    session = _first(row, *_SESSION)
+    session = _first(row, *_SESSION_ID)
     return Fact(
         "claude-mem",
         f"{kind}/{session}/{row['id']}",
@@ -123,7 +122,7 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
 # mem0: its history, because its vectors may be in any store
 
 
-_SET = ("updated_at", "created_at")  # when a value was set
+_SET_AT = ("updated_at", "created_at")
 
 
 def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
@@ -131,11 +130,11 @@ def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
     for row in rows_of(database, "history", required=True):
         versions.setdefault(string(row["memory_id"]), []).append(row)
     for memory_id, rows in versions.items():
-        rows.sort(key=lambda row: seconds(_time(row, *_SET)) or 0.0)
+        rows.sort(key=lambda row: seconds(_time(row, *_SET_AT)) or 0.0)
         last = rows[-1]
         if last.get("event") == "DELETE" or last.get("is_deleted"):
             continue
-        values = [(string(row.get("new_memory")), _time(row, *_SET)) for row in rows]
+        values = [(string(row.get("new_memory")), _time(row, *_SET_AT)) for row in rows]
         *earlier, (content, updated_at) = [value for value in values if value[0].strip()] or [("", None)]
         yield Fact(
             "mem0",
@@ -341,9 +340,10 @@ def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
 
 def _local_time(value: object) -> str | None:
     """Return a time of MemPalace, or None if it is invalid; a time without a zone is local."""
-    with suppress(ValueError):
+    try:
         return datetime.fromisoformat(string(value)).astimezone().isoformat()
-    return None
+    except ValueError:
+        return None
 
 
 HISTORIES = (

@@ -63,7 +63,7 @@ def delete(text: str, keys: Sequence[str]) -> str:
 
 
 def _lines_of(lines: Sequence[str], keys: Sequence[str]) -> range | None:
-    """Return the numbers of the lines of a member of nested mappings in block style; None if it has none."""
+    """Return the line numbers of a member of nested mappings in block style; None if it is missing."""
     start, stop, depth = -1, len(lines), -1
     for key in keys:
         inside = [number for number in range(start + 1, stop) if _has_content(lines[number])]

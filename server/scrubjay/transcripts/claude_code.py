@@ -43,12 +43,12 @@ def read(book: Book, entries: Iterable[Fields]) -> None:
             book.noticed()
         else:
             book.moved(entry.get("cwd"))
-            if kind != "assistant":
-                _add_user_line(book, entry, shell_lines)
-            elif is_orphan:
-                book.noticed()
             if kind == "assistant":
+                if is_orphan:  # it may answer a line that was not read
+                    book.noticed()
                 _add_answer(book, entry)
+            else:
+                _add_user_line(book, entry, shell_lines)
             book.note_time(entry.get("timestamp"))
     for kind in _TITLES:
         book.set_title(titles.get(kind))
