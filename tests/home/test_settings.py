@@ -337,3 +337,10 @@ def test_a_new_line_ends_as_the_others_do() -> None:
 )
 def test_a_comment_after_the_value_stays(before: str, after: str) -> None:
     assert with_value(before, "a", 2) == after
+
+
+@pytest.mark.parametrize("since", ["0001-01-01T00:00:00", "0001-01-01T00:00:00+05:00"])
+def test_the_earliest_date_of_a_policy_is_read_without_an_error(home: Home, since: str) -> None:
+    Path(home.capture).write_text(json.dumps({"since": since}))
+    first = captured_since(home)
+    assert first is not None and first.replace(tzinfo=None) == datetime(1, 1, 1)
