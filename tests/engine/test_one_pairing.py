@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from sessions_made import OTHERS, TURNS, Capture, Hook, Line, Made, Restart, append, written
 
 from scrubjay.cli.command import Place
-from scrubjay.cli.past import _Importer, _policy
+from scrubjay.cli.importer import Importer
+from scrubjay.cli.past import capture_policy
 from scrubjay.engine.core import Core, open_core
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.table import HISTORIES
@@ -102,7 +103,7 @@ class User:
         for path in paths:
             os.utime(path, (made.now.timestamp(),) * 2)
         place = Place(self.env, str(made.root), self.home.root)
-        importer = _Importer(place, _policy(self.home), None, None)
+        importer = Importer(place, capture_policy(self.home), None, None)
         history = next(each for each in HISTORIES if each.host == "claude-code")
         loop = asyncio.get_running_loop()
 
