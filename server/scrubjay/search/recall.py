@@ -18,7 +18,7 @@ from scrubjay.search.document_hint import Hints, document_hints, length, may_nam
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import Floats, blend, order, recency
+from scrubjay.search.retrieval.ranking import Floats, Ints, blend, order, recency
 from scrubjay.search.retrieval.relevance import WEAK, behind, bounds
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_in_time, span_asked, timeline
@@ -186,15 +186,9 @@ async def _scored(
     ranked: Floats = relevance if programmatic else ranking.relevance[:MOST_CANDIDATES]
     facts = [candidates.ids[at] for at in positions.tolist() if candidates.src(at) == "memory"]
     dates = candidates.dated_at[positions].astype(float)
-    last_used = dates
-    if programmatic and weights[2] > 0 and facts:
-        # For programs a fact is as old as its last recall, as seed 002 asks; else, as old as its content.
-        rows = await store.get(Memory, facts, columns=["id", "last_accessed_at"])
-        recalled = {fact_id: micros(fact.last_accessed_at) for fact_id, fact in rows.items()}
-        last_used = np.array(
-            [recalled.get(candidates.ids[at], date) for at, date in zip(positions, dates, strict=True)],
-            dtype=float,
-        )
+    # For programs a fact is as old as its last recall, as seed 002 asks; else, as old as its content.
+    counts_recalls = programmatic and weights[2] > 0 and facts
+    last_used = await _last_used(store, candidates, positions, facts) if counts_recalls else dates
     importance = candidates.importance[positions] / 10
     recencies = recency(micros(now), last_used)
     score = blend(ranked, importance, recencies, weights)
@@ -215,6 +209,14 @@ async def _scored(
         "recency_score": recencies,
     }
     return (_candidate(candidates, int(positions[at]), columns, at, float(right[at])) for at in best.tolist())
+
+
+async def _last_used(store: Store, candidates: Candidates, positions: Ints, facts: Sequence[str]) -> Floats:
+    """Return when each candidate was last recalled, or else its date, in microseconds since 1970."""
+    rows = await store.get(Memory, facts, columns=["id", "last_accessed_at"])
+    recalled = {fact_id: micros(fact.last_accessed_at) for fact_id, fact in rows.items()}
+    times = [recalled.get(candidates.ids[at], int(candidates.dated_at[at])) for at in positions.tolist()]
+    return np.array(times, dtype=float)
 
 
 def _candidate(
