@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import histories_made as made
 import pytest
+import stores_made as made
 from user import User, make_project, make_user
 
 from scrubjay.cli.parser import run
@@ -37,8 +37,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 
 def at_work(user: User, home: Path) -> None:
     """Create sessions of the user's project as several assistants would store them."""
-    for number, make in enumerate((made.claude_code, made.vscode, made.opencode)):
-        make(home)
+    for number, name in enumerate(("Claude Code 2.1", "VS Code 1.110", "OpenCode 1.18")):
+        made.make(name, home)
         store = next(path for path in home.rglob("*") if path.is_file() and _names(path, made.SESSION))
         replace(store, made.SESSION, f"session-{number}")
     for path in home.rglob("*"):
@@ -104,8 +104,8 @@ def test_everything_is_imported_once_and_found(past: User):
 
 
 def test_a_chat_that_cursor_writes_into_two_stores_is_imported_once(past: User, tmp_path: Path):
-    made.cursor(tmp_path)
-    made.cursor_cli(tmp_path)
+    made.make("Cursor 3", tmp_path)
+    made.make("Cursor's command line", tmp_path)
     answer = json.loads(past.gets("import", "--from", "cursor", str(tmp_path), "--json"))
     counts = [(each["added"], each["known"]) for each in answer["projects"]]
     assert [sum(count) for count in zip(*counts, strict=True)] == [2, 2]
@@ -212,7 +212,7 @@ def test_a_past_in_another_language_offers_the_multilingual_model(
 
 def test_a_deleted_project_keeps_its_scope(past: User, tmp_path: Path):
     gone = make_project(past.folder / "gone")
-    path = made.claude_code(tmp_path)
+    path = made.make("Claude Code 2.1", tmp_path)
     replace(path, made.FOLDER, str(gone))
     replace(path, made.SESSION, "gone-1")
     replace(path, '"promptId": "p', '"promptId": "q')

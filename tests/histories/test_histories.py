@@ -9,8 +9,8 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-import histories_made as made
 import pytest
+import stores_made as made
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,10 +44,9 @@ def sessions_in(host: str, folder: Path) -> list[Session]:
         return [each for each in sessions(BY_NAME[host], disk, [str(folder)]) if isinstance(each, Session)]
 
 
-@pytest.mark.parametrize("version", made.MADE)
+@pytest.mark.parametrize("version", made.HISTORIES)
 def test_the_turns_of_a_session_are_read_with_their_times_and_project(version: str, tmp_path: Path):
-    host, make = made.MADE[version]
-    path = make(tmp_path)
+    host, path = made.HISTORIES[version]["host"], made.make(version, tmp_path)
     history = BY_NAME[host]
     places = list(history.places(machine(tmp_path, tmp_path / "w"))) or [str(path)]
     with Disk(str(tmp_path)) as disk:
@@ -68,9 +67,8 @@ def test_the_turns_of_a_session_are_read_with_their_times_and_project(version: s
 
 
 def test_commands_are_recorded_as_the_hooks_record_them(tmp_path: Path):
-    made.opencode(tmp_path)
-    made.roo(tmp_path)
-    made.goose(tmp_path)
+    for name in ("OpenCode 1.18", "Roo", "Goose 1.38"):
+        made.make(name, tmp_path)
     first = {host: sessions_in(host, tmp_path)[0].turns[0] for host in ("opencode", "roo", "goose")}
     commands = {host: (turn["tools"], turn["commands"]) for host, turn in first.items()}
     assert commands == {
@@ -116,7 +114,12 @@ def test_a_fork_of_claude_code_names_what_it_copied(tmp_path: Path):
 
 
 def test_sessions_of_subagents_are_left_out(tmp_path: Path):
-    made.codex_subagent(tmp_path)
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": made.SESSION}}}
+    made.lines(
+        tmp_path / "rollout-2026-03-01T09-10-00-sub.jsonl",
+        {"type": "session_meta", "payload": {"id": "sub", "cwd": made.FOLDER, "source": source}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "do a part of it"}},
+    )
     assert sessions_in("codex", tmp_path) == []
 
 
@@ -143,7 +146,7 @@ def test_a_store_in_use_is_read_to_its_last_commit_and_left_unchanged(journal: s
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     home = tmp_path / "home"
-    path = made.cursor(home)
+    path = made.make("Cursor 3", home)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute(f"PRAGMA journal_mode={journal}")
     other.execute("PRAGMA wal_autocheckpoint=0")
@@ -163,7 +166,7 @@ def test_a_store_in_use_is_read_to_its_last_commit_and_left_unchanged(journal: s
 
 
 def test_reading_an_idle_store_creates_no_file_next_to_it(tmp_path: Path):
-    path = made.opencode(tmp_path)
+    path = made.make("OpenCode 1.18", tmp_path)
     with sqlite3.connect(path) as other:
         other.execute("PRAGMA journal_mode=WAL")
     other.close()
@@ -224,7 +227,7 @@ def test_any_json_in_a_file_is_read_or_skipped(shape, tmp_path_factory):
         sessions(BY_NAME["vscode"], disk, [str(log)])
 
 
-STORES = {"cursor": made.cursor, "opencode": made.opencode, "goose": made.goose, "zed": made.zed}
+STORES = {"cursor": "Cursor 3", "opencode": "OpenCode 1.18", "goose": "Goose 1.38", "zed": "Zed 1.16"}
 VALUES = (
     st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=5) | st.binary(max_size=5)
 )
@@ -232,7 +235,7 @@ VALUES = (
 
 @given(host=st.sampled_from(sorted(STORES)), which=st.integers(0, 99), value=VALUES | st.just('{"a":[1,{}]}'))
 def test_any_value_in_a_column_is_read_or_skipped(host, which, value, tmp_path_factory):
-    path = STORES[host](tmp_path_factory.mktemp("columns"))
+    path = made.make(STORES[host], tmp_path_factory.mktemp("columns"))
     with sqlite3.connect(path) as store:
         tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         columns = [
@@ -275,7 +278,7 @@ def test_the_imports_page_names_every_program():
 
 
 def test_a_damaged_database_is_not_a_store(tmp_path: Path):
-    path = made.goose(tmp_path)
+    path = made.make("Goose 1.38", tmp_path)
     path.write_bytes(path.read_bytes()[:5000])
     os.truncate(path, 3000)
     with Disk(str(tmp_path)) as disk, pytest.raises(sqlite3.Error):
@@ -315,8 +318,8 @@ def test_a_mention_in_a_prompt_of_zed_is_its_name_in_place(tmp_path: Path):
     }
     made.database(
         tmp_path / "threads.db",
-        "CREATE TABLE threads (id TEXT, updated_at TEXT, data_type TEXT, data BLOB);",
-        [("INSERT INTO threads VALUES ('t', ?, 'json', ?)", (made.AT[0], json.dumps(thread)))],
+        "CREATE TABLE threads (id TEXT, updated_at TEXT, data_type TEXT, data BLOB);"
+        f"INSERT INTO threads VALUES ('t', '{made.AT[0]}', 'json', '{json.dumps(thread)}');",
     )
     (session,) = sessions_in("zed", tmp_path)
     assert session.turns[0]["prompts"] == ["Look at @pool.go and @poll."]

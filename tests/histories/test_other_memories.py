@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import memory_stores as stores
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stores_made import MEMORIES, make
 from user import User, make_user
 
 from scrubjay.histories.disk import Disk, files_below
@@ -23,15 +23,8 @@ from scrubjay.histories.table import HISTORIES
 from scrubjay.hosts.machine import Machine
 
 BY_NAME = {each.host: each for each in HISTORIES}
-BUILDERS: dict[str, Callable[[Path], Path]] = {
-    "claude-mem": stores.claude_mem,
-    "mcp-memory-service": stores.mcp_memory_service,
-    "basic-memory": stores.basic_memory,
-    "server-memory": stores.server_memory,
-    "mem0": stores.mem0,
-    "hebb-mind": stores.hebb_mind,
-    "mempalace": stores.mempalace,
-}
+OLDEST = "claude-mem, its first versions"
+NAMES = [name for name in MEMORIES if name != OLDEST]
 
 
 def read(name: str, place: Path, scratch: Path) -> list[Session | Fact]:
@@ -45,7 +38,7 @@ def read(name: str, place: Path, scratch: Path) -> list[Session | Fact]:
 @pytest.fixture
 def facts(tmp_path: Path) -> Callable[..., dict[str, Fact]]:
     def read_facts(name: str, place: Path | None = None) -> dict[str, Fact]:
-        place = place or BUILDERS[name](tmp_path / "theirs")
+        place = place or make(name, tmp_path / "theirs")
         (tmp_path / "scratch").mkdir(exist_ok=True)
         found = read(name, place, tmp_path / "scratch")
         assert all(isinstance(each, Fact) and each.source == name for each in found)
@@ -72,7 +65,7 @@ def test_claude_mems_observations_and_summaries_are_facts_of_their_session(facts
 
 
 def test_a_store_of_the_first_claude_mem_is_read_too(facts, tmp_path):
-    (fact,) = facts("claude-mem", stores.older_claude_mem(tmp_path / "old")).values()
+    (fact,) = facts("claude-mem", make(OLDEST, tmp_path / "old")).values()
     assert (fact.content, fact.session_id) == ("Use WAL in the API.", "host-0")
 
 
@@ -146,17 +139,17 @@ def test_a_palace_made_from_a_transcript_is_replaced_by_the_transcript(tmp_path)
     about = {"sessionId": "s1", "cwd": "/w/api", "timestamp": "2026-05-01T09:00:00Z"}
     lines = [json.dumps({**about, "uuid": str(number), **each}) for number, each in enumerate(said)]
     transcript.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = read("mempalace", stores.mempalace(tmp_path / "palace", str(transcript)), tmp_path)
+    found = read("mempalace", make("mempalace", tmp_path / "palace", str(transcript)), tmp_path)
     (session,) = (each for each in found if isinstance(each, Session))
     assert (session.host, session.id, session.folder) == ("claude-code", "s1", "/w/api")
     assert [turn["assistant"] for turn in session.turns] == ["To syslog."]
     assert [each.content for each in found if isinstance(each, Fact)] == ["Use WAL."]
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_reading_a_store_does_not_change_it(name, tmp_path):
     theirs = tmp_path / "theirs"
-    place = BUILDERS[name](theirs)
+    place = make(name, theirs)
     (tmp_path / "scratch").mkdir()
 
     def state() -> dict[str, tuple[str, int]]:
@@ -233,14 +226,17 @@ def test_the_file_of_server_memory_is_found_in_a_hosts_configuration(file, text,
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """A user who has used all of them before."""
     user = make_user(tmp_path_factory.mktemp("c"))
-    stores.claude_mem(user.folder / ".claude-mem")
-    stores.mcp_memory_service(user.folder / ".local/share/mcp-memory")
-    stores.basic_memory(user.folder / ".basic-memory")
-    package = ".npm/_npx/0a1b/node_modules/@modelcontextprotocol/server-memory/dist"
-    stores.server_memory(user.folder / package)
-    stores.mem0(user.folder / ".mem0")
-    stores.hebb_mind(user.folder / ".hebb")
-    stores.mempalace(user.folder / ".mempalace/palace")
+    places = {
+        "claude-mem": ".claude-mem",
+        "mcp-memory-service": ".local/share/mcp-memory",
+        "basic-memory": ".basic-memory",
+        "server-memory": ".npm/_npx/0a1b/node_modules/@modelcontextprotocol/server-memory/dist",
+        "mem0": ".mem0",
+        "hebb-mind": ".hebb",
+        "mempalace": ".mempalace/palace",
+    }
+    for name, place in places.items():
+        make(name, user.folder / place)
     yield user
     user.types("stop")
 
@@ -261,7 +257,7 @@ def test_a_secret_in_another_memory_is_replaced_and_a_correction_there_is_a_new_
     collector: User, tmp_path: Path
 ):
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    path = stores.mem0(tmp_path / "copy")
+    path = make("mem0", tmp_path / "copy")
     collector.gets("import", "--from", "mem0", str(path))
     with sqlite3.connect(path) as store:
         row = (
@@ -308,7 +304,7 @@ VALUES = st.one_of(
 @given(data=st.data())
 def test_any_value_in_their_columns_gives_facts_or_a_reason(name, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd", numbered=True)
-    path = BUILDERS[name](folder)
+    path = make(name, folder)
     with closing(sqlite3.connect(path)) as store:
         store.execute("PRAGMA synchronous = OFF")
         tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
