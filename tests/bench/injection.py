@@ -18,16 +18,16 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import developer
 import host
 from figures import Row, average, grid, header, percent, report, table
 from fit import renamed
 from homes import COMMAND, Place
-from kept import SCOPE, opened, said_in
+from kept import SCOPE, Said, opened, said_in
 from locomo import Haystack, counts, load, published
 from projects import HALVES
 
@@ -37,6 +37,13 @@ from scrubjay.search.injection import FLOOR, injection, search_for
 ADVERSARIAL = 5  # the category of questions that ask about the wrong person
 FLOORS = (0.6, 0.7, 0.75, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for
+# A developer's memory, and what is asked of it.
+DEVELOPER = tomllib.loads(Path(__file__).with_name("developer.toml").read_text("utf-8"))
+QUESTIONS = {
+    "developer answered": DEVELOPER["answered"],
+    "developer foreign": [(question, None) for question in DEVELOPER["unanswered"]],
+    "work prompts": [(prompt, None) for prompt in DEVELOPER["work"]],
+}
 _ORIGIN = re.compile(r"^- \S+ \((?:(\S+)/(\d+)|\S+)\): (.*)$", re.MULTILINE)
 
 
@@ -63,6 +70,17 @@ def main() -> int:
     return 0
 
 
+def said_by_developer() -> list[Said]:
+    """The facts and turns of the developer's memory; three turns are a session."""
+    said = [Said("memory", {"content": fact}) for fact in DEVELOPER["facts"]]
+    for at, (user, answer) in enumerate(DEVELOPER["exchanges"]):
+        place = {"session_id": f"work-{at // 3}", "turn": at % 3}
+        said.append(
+            Said("turn", {**place, "user": user, "assistant": answer, "ts": f"2026-0{1 + at // 3}-12"})
+        )
+    return said
+
+
 async def _all(every: Sequence[Haystack], chosen: Sequence[int], homes: Path) -> list[Prompted]:
     return [each async for each in _prompted(every, chosen, homes)]
 
@@ -81,10 +99,10 @@ async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Pat
                     yield await _prompt(
                         core, renamed(question.text, foreign, haystack), "foreign", half, set(), None
                     )
-            for prompt in developer.WORK:
+            for prompt in DEVELOPER["work"]:
                 yield await _prompt(core, prompt, "work prompts", half, set(), None)
-    async with opened(homes, "developer", developer.SAID) as core:
-        for kind, questions in developer.QUESTIONS.items():
+    async with opened(homes, "developer", said_by_developer()) as core:
+        for kind, questions in QUESTIONS.items():
             for text, words in questions:
                 yield await _prompt(core, text, kind, "developer", set(), words)
 
@@ -141,9 +159,9 @@ def times(prompts: int) -> Iterator[Row]:
     """UserPromptSubmit as a whole process, with injection and without."""
     with Place() as place:
         place.start_engine()
-        place.keep(developer.SAID)
+        place.keep(said_by_developer())
         took: host.Times = {}
-        questions = [question for question, _ in developer.ANSWERED]
+        questions = [question for question, _ in DEVELOPER["answered"]]
         for switch, inject in (("on", "prompt"), ("off", "off")):
             command = [COMMAND, "config", "inject", inject]
             subprocess.run(command, env=place.env, check=True, stdout=subprocess.DEVNULL)
