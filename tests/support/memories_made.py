@@ -5,80 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-TOPIC = """---
-name: heron
-description: Where it listens
-metadata:
-  type: project
----
-{fact}
-"""
-INDEX = """# Memory
-
-- [The heron](heron.md): where it listens
-- {fact}
-"""
-CODEX = """# Task Group: sparrow, releases
-
-scope: releases of sparrow
-applies_to: cwd={project}; reuse_rule=safe in this checkout
-
-## Task 1: Release it, success
-
-### rollout_summary_files
-
-- rollout_summaries/a.md (cwd={project}, thread_id=a)
-
-### keywords
-
-- sparrow, release
-
-## Reusable knowledge
-
-- {fact} [Task 1]
-"""
-SUMMARY = """v1
-
-## User preferences
-- {fact}
-
-## What's in Memory
-- sparrow: how it is released
-"""
-ROLLOUT = """thread_id: 0199a1b2-0000-4000-8000-000000000001
-updated_at: 2026-03-01T09:00:00+00:00
-cwd: {project}
-
-# It was released
-
-Outcome: success
-
-Reusable knowledge:
-- {fact}
-
-References:
-- [1] make release
-"""
-OWN_RULES = """# Rules of mine
-
-- Answer in English.
-
-## {host} Added Memories
-- {fact}
-
-## More rules
-- Be brief.
-"""
-PATCH = """--- /dev/null
-+++ {home}/.gemini/tmp/sparrow/memory/MEMORY.md
-@@ -0,0 +1,3 @@
-+# Project Memory
-+
-+- {fact}
-"""
+MADE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TOPIC, INDEX, CODEX, ROLLOUT, PATCH = (
+    MADE["texts"][name] for name in ("topic", "index", "codex", "rollout", "patch")
+)
 
 
 class Kind(NamedTuple):
@@ -97,28 +31,7 @@ class Kind(NamedTuple):
 
 
 CODE = ".config/Code/User"
-KINDS = (
-    Kind("claude-code", ".claude/projects/{slug}/memory/heron.md", TOPIC),
-    Kind("claude-code", ".claude/projects/{slug}/memory/MEMORY.md", INDEX),
-    Kind("claude-code", ".claude/agent-memory/reviewer/MEMORY.md", INDEX, is_users=True),
-    Kind("claude-code", "sparrow/.claude/agent-memory-local/reviewer/local.md", INDEX),
-    Kind("claude-code", "notes/of-claude/notes.md", INDEX, is_users=True),
-    Kind("codex", ".codex/memories/MEMORY.md", CODEX),
-    Kind("codex", ".codex/memories/memory_summary.md", SUMMARY, is_users=True),
-    Kind("codex", ".codex/memories/rollout_summaries/a.md", ROLLOUT),
-    Kind("vscode", f"{CODE}/globalStorage/github.copilot-chat/memory-tool/memories/likes.md", INDEX, True),
-    Kind("vscode", f"{CODE}/workspaceStorage/abc/GitHub.copilot-chat/memory-tool/memories/repo/r.md", INDEX),
-    Kind("gemini-cli", ".gemini/GEMINI.md", OWN_RULES.replace("{host}", "Gemini"), is_users=True),
-    Kind("gemini-cli", ".gemini/tmp/sparrow/memory/MEMORY.md", INDEX),
-    Kind("gemini-cli", ".gemini/tmp/sparrow/memory/.inbox/private/extraction.patch", PATCH),
-    Kind("qwen-code", ".qwen/QWEN.md", OWN_RULES.replace("{host}", "Qwen"), is_users=True),
-    Kind("qwen-code", ".qwen/memories/feedback.md", TOPIC, is_users=True),
-    Kind("qwen-code", ".qwen/projects/{slug}/memory/project.md", TOPIC),
-    Kind("qwen-code", "sparrow/.qwen/team-memory/MEMORY.md", INDEX),
-    Kind("kiro", ".kiro/steering/style.md", TOPIC, is_users=True),
-    Kind("kiro", "sparrow/.kiro/steering/tech.md", TOPIC),
-    Kind("windsurf", ".codeium/windsurf/memories/global_rules.md", INDEX, is_users=True),
-)
+KINDS = [Kind(**{**each, "text": MADE["texts"][each["text"]]}) for each in MADE["kinds"]]
 
 
 def write(kind: Kind, home: Path, fact: str | None = None) -> Path:
