@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -147,32 +146,7 @@ def mail(*, html: bool = False) -> bytes:
 
 
 def notebook() -> bytes:
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": ["# Analysis\n", "\n", "What we count."]},
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "execution_count": 1,
-            "source": "print(1 + 1)",
-            "outputs": [
-                {"output_type": "stream", "name": "stdout", "text": ["2\n"]},
-                {
-                    "output_type": "display_data",
-                    "data": {"image/png": "iVBOR", "text/plain": "<Figure>"},
-                    "metadata": {},
-                },
-                {"output_type": "error", "ename": "KeyError", "evalue": "'x'", "traceback": []},
-            ],
-        },
-        {"cell_type": "code", "metadata": {}, "execution_count": None, "source": "", "outputs": []},
-    ]
-    book = {
-        "nbformat": 4,
-        "nbformat_minor": 5,
-        "metadata": {"kernelspec": {"language": "python", "name": "python3"}},
-        "cells": cells,
-    }
-    return json.dumps(book).encode()
+    return (Path(__file__).parent / "notebook.ipynb").read_bytes()
 
 
 def old(name: str) -> bytes:

@@ -14,78 +14,16 @@ import sys
 import threading
 from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 ANSWER = "Staging listens on port 5433, and production on 5432."
 MODEL = "stub-model"
-Events = list[tuple[str | None, Any]]
+# By format: the whole answer, and the events of a stream.
+ANSWERS = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 
 
-def messages(body: dict[str, Any]) -> tuple[dict[str, Any], Events]:
-    """Anthropic's Messages: the whole answer, and the events of a stream."""
-    usage = {"input_tokens": 9, "output_tokens": 9}
-    empty = {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": MODEL,
-        "content": [],
-        "usage": usage,
-    }
-    block = {"type": "text", "text": ANSWER}
-    parts: list[dict[str, Any]] = [
-        {"type": "message_start", "message": empty | {"stop_reason": None, "stop_sequence": None}},
-        {"type": "content_block_start", "index": 0, "content_block": block | {"text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": ANSWER}},
-        {"type": "content_block_stop", "index": 0},
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
-            "usage": usage,
-        },
-        {"type": "message_stop"},
-    ]
-    return empty | {"content": [block], "stop_reason": "end_turn"}, [(part["type"], part) for part in parts]
-
-
-def responses(body: dict[str, Any]) -> tuple[dict[str, Any], Events]:
-    """OpenAI's Responses."""
-    part = {"type": "output_text", "text": ANSWER, "annotations": []}
-    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
-    begun = {"id": "resp_1", "object": "response", "created_at": 1, "model": MODEL, "output": []}
-    usage = {"input_tokens": 9, "output_tokens": 9, "total_tokens": 18}
-    usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    done = begun | {"status": "completed", "output": [item], "usage": usage}
-    at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
-    parts: list[dict[str, Any]] = [
-        {"type": "response.created", "response": begun | {"status": "in_progress"}},
-        {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": []}},
-        {"type": "response.content_part.added", **at, "part": part | {"text": ""}},
-        {"type": "response.output_text.delta", **at, "delta": ANSWER},
-        {"type": "response.output_text.done", **at, "text": ANSWER},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": done},
-    ]
-    return done, [(part["type"], part | {"sequence_number": at}) for at, part in enumerate(parts)]
-
-
-def completions(body: dict[str, Any]) -> tuple[dict[str, Any], Events]:
-    """OpenAI's Chat Completions."""
-    common = {"id": "chatcmpl-1", "created": 1, "model": MODEL}
-    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-    said = {"role": "assistant", "content": ANSWER}
-    chunk = common | {"object": "chat.completion.chunk"}
-    events: Events = [
-        (None, chunk | {"choices": [{"index": 0, "delta": said, "finish_reason": None}]}),
-        (None, chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
-        (None, chunk | {"choices": [], "usage": usage}),
-        (None, "[DONE]"),
-    ]
-    choices = [{"index": 0, "message": said, "finish_reason": "stop"}]
-    return common | {"object": "chat.completion", "choices": choices, "usage": usage}, events
-
-
-def generated(body: dict[str, Any]) -> tuple[dict[str, Any], Events]:
+def generated(body: dict[str, Any]) -> dict[str, Any]:
     """Gemini's generateContent; its command line also asks for decisions as JSON."""
     wants_json = (body.get("generationConfig") or {}).get("responseMimeType") == "application/json"
     decision = {"reasoning": "stub", "model_choice": "flash", "next_speaker": "user", "complexity_score": 1}
@@ -93,15 +31,16 @@ def generated(body: dict[str, Any]) -> tuple[dict[str, Any], Events]:
     content = {"role": "model", "parts": [{"text": text}]}
     usage = {"promptTokenCount": 9, "candidatesTokenCount": 9, "totalTokenCount": 18}
     whole = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
-    return whole, [(None, whole)]
+    return {"whole": whole, "events": [(None, whole)]}
 
 
+# What the address of a request ends with -> the answer.
 ROUTES = {
-    "/messages": messages,
-    "/responses": responses,
-    "/chat/completions": completions,
-    ":generateContent": generated,
-    ":streamGenerateContent": generated,
+    "/messages": "messages",
+    "/responses": "responses",
+    "/chat/completions": "completions",
+    ":generateContent": "generated",
+    ":streamGenerateContent": "generated",
 }
 
 
@@ -133,11 +72,11 @@ class Handler(BaseHTTPRequestHandler):
         if route is None:
             self._whole({"input_tokens": 9, "totalTokens": 9})
             return
-        whole, events = route(body)
+        answer = generated(body) if route == "generated" else ANSWERS[route]
         if body.get("stream") or ":stream" in path:
-            self._stream(events)
+            self._stream(answer["events"])
         else:
-            self._whole(whole)
+            self._whole(answer["whole"])
 
     def _body(self) -> dict[str, Any]:
         if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
