@@ -8,40 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 from said import SCOPE
 
-STUFFING = st.sampled_from(
-    [
-        *(
-            b"",
-            b"\x00",
-            b"\xff\xfe",
-            b"\xef\xbb\xbf",
-            b"\r\n",
-            b'"',
-            b"\\",
-            b"{",
-            b"}",
-            b"[",
-            b"]",
-            b",",
-            b":",
-        ),
-        *(
-            b"null",
-            b"-1",
-            b"1e999",
-            b"NaN",
-            b'"\\ud83d"',
-            b"9" * 5_000,
-            b"[]",
-            b"{}",
-            b"true",
-            b"'",
-            b"=",
-            b"--",
-        ),
-        *(b"[" * 50_000, b'{"a":' * 50_000),
-    ]
-)
+_SMALL = b'\x00 \xff\xfe \xef\xbb\xbf " \\ { } [ ] , : null -1 1e999 NaN "\\ud83d" [] {} true \' = --'.split()
+_LARGE = [b"9" * 5_000, b"[" * 50_000, b'{"a":' * 50_000]
+STUFFING = st.sampled_from([b"", b"\r\n", *_SMALL, *_LARGE])
 
 
 def damaged(sound: bytes) -> st.SearchStrategy[bytes]:
