@@ -1,6 +1,6 @@
 """Measures what comes at an error, before an edit and before a command.
 
-    python tests/bench/before.py [--show] [--calls] [--hook N]
+    python tests/bench/before.py [--show] [--calls]
 
 `errors.toml` has made-up errors and what made the command pass; each becomes a session in Claude Code's own format,
 read as an import reads it, among sessions about other things.
@@ -38,21 +38,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import host
 import projects
-from figures import grid, head, header, table
-from homes import Place
-from kept import SCOPE, embed_all, record_all, said_by, temporary
+from figures import grid, head, header
+from kept import SCOPE, Said, embed_all, enveloped, record_all, said_by, temporary
 
 from scrubjay.engine.core import Core
-from scrubjay.home import openings
-from scrubjay.home.paths import open_home
-from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings
 from scrubjay.hooks import tools
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import RecordTurn, SearchMemories, parse
+from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits
 from scrubjay.text.terms import content_words
 from scrubjay.transcripts import formats
@@ -61,21 +55,6 @@ from scrubjay.transcripts.turn import fields_of
 ERRORS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
 CALLS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
-# What is said between: about commands, errors and tests too, as in ordinary sessions.
-CHAT = (
-    ("what is left for the release?", "The changelog and the tests of the importer. Nothing else failed this week."),
-    ("the error page looks odd", "I aligned the error message with the form; the connection error has its own text now."),
-    ("how long do the tests take?", "Two minutes here, five on CI. Half of it is the setup of the database."),
-    ("why did the build take so long?", "The cache was cold; the next build takes two minutes again."),
-    ("make the port configurable", "The server reads PORT now; without it, it listens on the port of today."),
-    ("the lint job is annoying", "It runs on every push. I moved it behind the tests, so it only runs when they pass."),
-    ("write down how we deploy", "docs/deploy.md has it: staging first, a look at the graphs, then production. No Fridays."),
-    ("which migrations are still open?", "None here. Production lacks two, which go out with the release."),
-)  # fmt: skip
-REPORTED = (
-    "CI shows this, do you know it?\n{error}",
-    "That was on CI's own machine. I left it alone; it is not ours.",
-)
 
 
 def lines_of(session: str, at: datetime, pair: Mapping[str, Any]) -> list[str]:
@@ -130,7 +109,7 @@ async def history(
         for number, pair in enumerate(ERRORS["pair"]):
             if pair["project"] == project:
                 lines = lines_of(f"s{number}", at, pair)
-                right[number] = await _record(core, f"{project}-{number}", at, lines)
+                right[number] = await _record(core, f"{project}-{number}", lines)
                 await _ordinary(core, number, at, pair)
                 at += timedelta(days=4)
         await core.writer.settle()
@@ -140,35 +119,27 @@ async def history(
 
 async def _ordinary(core: Core, number: int, at: datetime, pair: Mapping[str, Any]) -> None:
     """Record what comes after: a chat, the error as a colleague saw it, and the command as it passes."""
-    chat = CHAT[number % len(CHAT)]
+    chat = ERRORS["chat"][number % len(ERRORS["chat"])]
     await _write(core, f"chat-{number}", at + timedelta(hours=3), {"user": chat[0], "assistant": chat[1]})
-    seen = {"user": REPORTED[0].format(error=pair["error"]), "assistant": REPORTED[1]}
+    seen = dict(zip(("user", "assistant"), ERRORS["reported"], strict=True))
+    seen["user"] = seen["user"].format(error=pair["error"])
     await _write(core, f"seen-{number}", at + timedelta(hours=30), seen)
     passed = {**pair, "said": ["once more", "It passed."], "between": (), "then": None, "error": None}
-    await _record(
-        core,
-        f"passed-{number}",
-        at + timedelta(hours=60),
-        lines_of(f"p{number}", at + timedelta(hours=60), passed),
-    )
+    await _record(core, f"passed-{number}", lines_of(f"p{number}", at + timedelta(hours=60), passed))
 
 
-async def _record(core: Core, session: str, at: datetime, lines: Sequence[str]) -> str:
+async def _record(core: Core, session: str, lines: Sequence[str]) -> str:
     """Record the turns of a transcript; return the id of the last one."""
     written = ""
     for turn in formats.turns(lines, "claude-code"):
-        written = await _write(
-            core, session, datetime.fromisoformat(turn["started_at"]), fields_of(turn, str)
-        )
+        at = datetime.fromisoformat(turn["started_at"])
+        written = await _write(core, session, at, fields_of(turn, str))
     return written
 
 
 async def _write(core: Core, session: str, at: datetime, fields: Mapping[str, Any]) -> str:
-    arguments = {"session_id": session, "ts": at.isoformat(), **fields}
-    request = parse(RecordTurn, arguments)
-    made = envelope("turn", request, scope=SCOPE, source="hook:stop", at=at)
-    answer = await core.write(made)
-    return str(answer.id)
+    said = Said("turn", {"session_id": session, "ts": at.isoformat(), **fields}, at)
+    return str((await core.write(enveloped(said, SCOPE, at, "hook:stop"))).id)
 
 
 def by_words(turns: Sequence[Turn], query: str) -> str | None:
@@ -242,11 +213,8 @@ async def _judge(
     counts[f"{kind} certain"] += is_certain
     counts[f"{kind} wrong"] += is_certain and not is_right
     if show and not is_right:
-        print(
-            f"{kind}: {query!r} -> {first.note if first else None!r} {(first.memory or '')[:90]!r}"
-            if first
-            else query
-        )
+        told = f"{first.note!r} {(first.memory or '')[:90]!r}" if first else "nothing"
+        print(f"{kind}: {query!r} -> {told}")
 
 
 def _is_certain(hits: MemoryHits) -> bool:
@@ -304,15 +272,8 @@ def _call_rows(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
             said, right = counts[f"{teller}{kind} said"], counts[f"{teller}{kind} right"]
             silent = f"{100 * (counts[kind] - said) / counts[kind]:.1f} %"
             name = f"{kind}, {teller or 'hints'}".strip()
-            rows.append(
-                (
-                    name,
-                    str(counts[kind]),
-                    silent,
-                    f"{right} of {said}",
-                    f"{right} of {counts[f'{kind} labelled']}",
-                )
-            )
+            found = f"{right} of {counts[f'{kind} labelled']}"
+            rows.append((name, str(counts[kind]), silent, f"{right} of {said}", found))
     return rows
 
 
@@ -346,31 +307,6 @@ def _newest_named(project: projects.Project, inputs: Mapping[str, str]) -> str |
     return next(found, None)
 
 
-def hook_times(runs: int) -> str:
-    """Return the times of whole hook processes: a prompt's, and an edit's without and with a line."""
-    with Place() as place:
-        home, took = open_home(str(place.home)), host.Times()
-        Path(home.capture).write_text('{"inject": "edit"}', encoding="utf-8")
-        about = [
-            {"id": f"t{at}", "text": "Never. " * 30, "until": None, "files": [f"src/{at}.py"], "symbols": [], "commands": []}
-            for at in range(300)
-        ]  # fmt: skip
-        errors = [{"id": f"t{at}", "shape": f"error {at}", "text": "It passed. " * 20} for at in range(300)]
-        scope = scope_of(home, str(place.project)) or ""
-        openings.write(home, scope, "", None, hints={"about": about, "errors": errors})
-        for number in range(runs):
-            for name in ("prompt", "edit, silent", "edit, a line"):
-                path = "src/299.py" if name == "edit, a line" else "src/none.py"
-                payload = {
-                    "session_id": f"s{number}", "cwd": str(place.project), "prompt": "Rename tick() please",
-                    "hook_event_name": "UserPromptSubmit" if name == "prompt" else "PreToolUse",
-                    "tool_name": "Edit", "tool_input": {"file_path": path, "old_string": "a", "new_string": "b"},
-                }  # fmt: skip
-                event = json.dumps(payload).encode()
-                host.measure(took, name, place, event, "hook", "--host", "claude-code")
-    return table(host.rows("The", took, 0.5))
-
-
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(
@@ -378,12 +314,8 @@ def main() -> int:
     )
     parser.add_argument("--show", action="store_true", help="print what is missed")
     parser.add_argument("--calls", action="store_true", help="only the tool calls, without a model")
-    parser.add_argument("--hook", type=int, default=0, metavar="N", help="only the hook's process, N times")
     options = parser.parse_args()
     print(head(header()), end="\n\n")
-    if options.hook:
-        print(hook_times(options.hook))
-        return 0
     print(grid(asyncio.run(calls(options.show))), end="\n\n")
     print(grid(asyncio.run(errors(options.show))) if not options.calls else "")
     return 0

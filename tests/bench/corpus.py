@@ -15,15 +15,8 @@ from importlib import metadata
 from typing import NamedTuple
 from zlib import crc32
 
-PACKAGES = (
-    "anyio",
-    "click",
-    "httpx2",
-    "jinja2",
-    "jsonschema",
-    "starlette",
-    "uvicorn",
-)  # pure Python of different subjects
+# pure Python of different subjects
+PACKAGES = "anyio click httpx2 jinja2 jsonschema starlette uvicorn".split()
 _SENTENCE = re.compile(r"\s*(.+?[.!?])(?:\s|$)", re.DOTALL)
 _HEADING = re.compile(r"^#{2,4} +(.+?) *#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)

@@ -106,34 +106,13 @@ def _payloads(place: Place, number: int) -> tuple[bytes, bytes]:
 
 
 def _write_transcript(path: str, common: dict[str, str], said: dict[str, str]) -> None:
-    chain = {
-        "sessionId": common["session_id"],
-        "cwd": common["cwd"],
-        "isSidechain": False,
-        "userType": "external",
-    }
-    lines = (
-        {
-            **chain,
-            "type": "user",
-            "uuid": said["prompt_id"],
-            "parentUuid": None,
-            "promptId": said["prompt_id"],
-            "timestamp": said["ts"],
-            "message": {"role": "user", "content": said["user"]},
-        },
-        {
-            **chain,
-            "type": "assistant",
-            "uuid": f"{said['prompt_id']}-answer",
-            "parentUuid": said["prompt_id"],
-            "timestamp": said["ts"],
-            "message": {
-                "role": "assistant",
-                "id": f"{said['prompt_id']}-message",
-                "content": [{"type": "text", "text": said["assistant"]}],
-            },
-        },
-    )
+    chain = {"sessionId": common["session_id"], "cwd": common["cwd"], "timestamp": said["ts"]}
+    chain |= {"isSidechain": False, "userType": "external"}
+    prompt, answer = said["prompt_id"], {"id": f"{said['prompt_id']}-message", "role": "assistant"}
+    user = {"type": "user", "uuid": prompt, "parentUuid": None, "promptId": prompt}
+    user["message"] = {"role": "user", "content": said["user"]}
+    assistant = {"type": "assistant", "uuid": f"{prompt}-answer", "parentUuid": prompt}
+    assistant["message"] = {**answer, "content": [{"type": "text", "text": said["assistant"]}]}
+    lines = ({**chain, **user}, {**chain, **assistant})
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(line) + os.linesep for line in lines)

@@ -21,19 +21,7 @@ from pathlib import Path
 
 NUMBERED = re.compile(r"\d+(?:\.\d+)*")
 START, DAY = 1_600_000_000, 86_400
-BUILT = (
-    "*.map",
-    "*.min.js",
-    "*.d.ts",
-    "*.so",
-    "*.dist-info",
-    "dist",
-    "dist-*",
-    "esm*",
-    "umd",
-    "cjs",
-    "_esm*",
-)
+BUILT = "*.map *.min.js *.d.ts *.so *.dist-info dist dist-* esm* umd cjs _esm*".split()
 
 
 def run(*command: str, folder: Path | None = None, when: int = 0) -> str:
@@ -85,27 +73,19 @@ def main() -> None:
     ]
     every = every[:: max(1, len(every) // options.count)][: options.count]
     run("git", "init", "--quiet", str(options.folder))
-    kept = [
-        "git",
-        f"--git-dir={options.folder.resolve() / '.git'}",
-        "-c",
-        "user.name=bench",
-        "-c",
-        "user.email=bench",
-    ]
+    repository = ["git", f"--git-dir={options.folder.resolve() / '.git'}"]
+    repository += ["-c", "user.name=bench", "-c", "user.email=bench"]
     with tempfile.TemporaryDirectory() as scratch:
-        for at, (version, files) in enumerate(
-            archives(options.client, options.package, every, Path(scratch))
-        ):
-            for path in [found for pattern in BUILT for found in files.rglob(pattern)]:
+        found = archives(options.client, options.package, every, Path(scratch))
+        for at, (version, files) in enumerate(found):
+            for path in [each for pattern in BUILT for each in files.rglob(pattern)]:
                 shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-            work = [*kept, f"--work-tree={files}"]
+            work = [*repository, f"--work-tree={files}"]
             run(*work, "add", "--all", folder=files)
             run(*work, "commit", "-qm", f"Release {version}", folder=files, when=START + at * DAY)
     run("git", "reset", "--quiet", "--hard", folder=options.folder)
-    print(
-        f"{run('git', 'rev-list', '--count', 'HEAD', folder=options.folder).strip()} releases of {options.package}"
-    )
+    count = run("git", "rev-list", "--count", "HEAD", folder=options.folder).strip()
+    print(f"{count} releases of {options.package}")
 
 
 if __name__ == "__main__":

@@ -29,11 +29,8 @@ from scale_load import BY_ENGINE, Loaded
 from scrubjay.cli.serve import GLIBC, SMALL_ENVIRONMENT
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-REACH = {
-    10_000: 25.0,
-    100_000: 40.0,
-    1_000_000: 100.0,
-}  # passages -> p95 of a search in ms, embedding not counted
+# passages -> p95 of a search in ms, embedding not counted
+REACH = {10_000: 25.0, 100_000: 40.0, 1_000_000: 100.0}
 DEFINITIONS = """\
 text: turns of two sides and a summary (3 passages of 40 to 250 characters), 20 turns a session, 8 projects of unequal size; 60,000
 words by Zipf's law, a third of a session's words its own topics. Up to 10,000 passages: recorded through the engine, vectors of the
@@ -59,11 +56,6 @@ def main() -> int:
     parser.add_argument(
         "--writes", type=int, default=2_000, metavar="N", help="turns recorded one by one between the rounds"
     )
-    parser.add_argument(
-        "--folder",
-        metavar="DIR",
-        help="where the temporary homes lie; else where the system puts such folders",
-    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     glibc = {name: str(value) for name, (_, value) in GLIBC.items()}
@@ -71,7 +63,7 @@ def main() -> int:
         os.environ.setdefault(name, value)  # as in the engine; the processes below inherit it
     about = header()
     found: list[tuple[int, Loaded, Measured]] = []
-    with tempfile.TemporaryDirectory(prefix="scrubjay-scale-", dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(prefix="scrubjay-scale-") as folder:
         real = str(Path(folder) / "real.npy")
         for size in sorted(options.passages):
             if size > BY_ENGINE and not Path(real).exists():
@@ -104,19 +96,8 @@ def short(size: int, round: Searches) -> bool:
 
 def searches(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
     """A line a size and round: all searches, then each kind."""
-    lines = [
-        (
-            "passages",
-            "when",
-            "p50",
-            "p95",
-            "reach",
-            "",
-            *(f"{kind} p50 / p95" for kind in KINDS),
-            "processor",
-            "nearest",
-        )
-    ]
+    kinds = (f"{kind} p50 / p95" for kind in KINDS)
+    lines = [("passages", "when", "p50", "p95", "reach", "", *kinds, "processor", "nearest")]
     for size, _, measured in found:
         rounds = {"loaded": measured.before, "written": measured.after, "while embedding": measured.during}
         for when, each in rounds.items():
@@ -125,36 +106,17 @@ def searches(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
             by_kind = [f"{percentile(ms, 0.5):.1f} / {percentile(ms, 0.95):.1f}" for ms in each.ms.values()]
             every = [f"{percentile(_every(each), share):.1f}" for share in (0.5, 0.95)]
             near = f"{100 * measured.nearest:.1f} %" if when == "loaded" else ""
-            lines.append(
-                (
-                    f"{size:,}",
-                    when,
-                    *every,
-                    f"{REACH[size]:g}" if judged else "",
-                    verdict,
-                    *by_kind,
-                    f"{each.cpu:.1f}",
-                    near,
-                )
-            )
+            reach = f"{REACH[size]:g}" if judged else ""
+            lines.append((f"{size:,}", when, *every, reach, verdict, *by_kind, f"{each.cpu:.1f}", near))
     return grid(lines)
 
 
 def stores(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
     """A line a size: writing, indexes, disk and memory."""
     heads = (
-        "passages",
-        "turns",
-        "filled s",
-        "tidied s",
-        "index s",
-        "`record_turn` p50 / p95",
-        "question p50",
-        "disk",
-        "peak",
-        "written peak",
+        "passages|turns|filled s|tidied s|index s|`record_turn` p50 / p95|question p50|disk|peak|written peak"
     )
-    lines = [heads]
+    lines = [tuple(heads.split("|"))]
     for _, loaded, measured in found:
         lines.append(
             (

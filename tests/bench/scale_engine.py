@@ -65,7 +65,6 @@ class Measured(NamedTuple):
     disk: float
     peak_before: float
     peak: float
-    opened: float
 
 
 def measure(folder: str, turns: int, searches: int, writes: int) -> Measured:
@@ -74,9 +73,7 @@ def measure(folder: str, turns: int, searches: int, writes: int) -> Measured:
 
 
 async def _measured(folder: str, turns: int, searches: int, writes: int) -> Measured:
-    start = time.perf_counter()
     core = await opened(open_home(folder))
-    took = time.perf_counter() - start
     embedding, ready = await embedded(core, [scale_text.question(n, turns) for n in range(_WARM + searches)])
     await _searched(core, ready[:_WARM])
     before = await _searched(core, ready[_WARM:])
@@ -97,18 +94,9 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     peak = _peak()
     index_seconds = await _index_built(core)
     await core.close()
+    disk = disk_of(folder)
     return Measured(
-        embedding,
-        before,
-        during,
-        after,
-        record_ms,
-        nearest,
-        index_seconds,
-        disk_of(folder),
-        peak_before,
-        peak,
-        took,
+        embedding, before, during, after, record_ms, nearest, index_seconds, disk, peak_before, peak
     )
 
 

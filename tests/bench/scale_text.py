@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from typing import NamedTuple
 
@@ -109,18 +109,8 @@ def _scope_shares() -> np.ndarray:
 
 
 # Turns are asked for in order when a store is filled, and at random by questions: a few sessions are enough.
-_kept: dict[int, tuple[Said, ...]] = {}
-
-
-def _session(number: int) -> tuple[Said, ...]:
-    if number not in _kept:
-        if len(_kept) > 64:
-            _kept.clear()
-        _kept[number] = tuple(_made(number))
-    return _kept[number]
-
-
-def _made(number: int) -> list[Said]:
+@lru_cache(64)
+def _session(number: int) -> list[Said]:
     random = np.random.default_rng((11, number))
     scope = int(np.searchsorted(_scope_shares(), random.random()))
     topics = _drawn(random, _TOPICS)

@@ -60,6 +60,7 @@ HERE = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 5.0  # longer than the pause after which sessions are summarised
 TOGETHER = 64  # writes that wait for one commit
 _SCRIPTS: dict[Path, dict[str, dict[str, str]]] = defaultdict(dict)  # by folder and blob
+SEED = 32
 DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
 SENTENCES = {
     "file": (
@@ -192,13 +193,8 @@ def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[fl
     marker, found, times = Marker(), [], []
     for anchor, text in zip(noted, texts, strict=True):
         mark = marker.mark(work, head, anchor, text)
-        found.append(
-            "holds"
-            if mark is None
-            else f"moved {mark.now}"
-            if mark.now and mark.kind != "branch"
-            else mark.kind
-        )
+        is_moved = mark is not None and mark.now and mark.kind != "branch"
+        found.append("holds" if mark is None else f"moved {mark.now}" if is_moved else mark.kind)
     for at in range(0, len(texts) - 9, 10):  # ten hits, when nothing changed since the last search
         begun = time.perf_counter()
         for anchor, text in zip(noted[at : at + 10], texts[at : at + 10], strict=True):
@@ -320,26 +316,19 @@ def main() -> None:
     parser.add_argument("repository", nargs="?", default=str(HERE))
     parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--claims", type=int, default=20, help="of a pair")
-    parser.add_argument("--seed", type=int, default=32)
     parser.add_argument("--wrong", action="store_true", help="print each claim that was judged wrongly")
     parser.add_argument("--typescript", metavar="FOLDER", help="the npm package of that name")
     parser.add_argument("--cost", type=int, metavar="TURNS", help="measure what anchors cost instead")
     parser.add_argument("--searches", type=int, default=100, help="that are timed with --cost")
     parser.add_argument("--model", action="store_true", help="embed with the default model")
     options = parser.parse_args()
-    rand = random.Random(options.seed)
+    rand = random.Random(SEED)
     results: list[tuple[Claim, str, bool]] = []
     times: list[float] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "clone"
-        git(
-            Path(scratch),
-            "clone",
-            "--quiet",
-            "--shared",
-            str(Path(options.repository).resolve()),
-            str(folder),
-        )
+        source = str(Path(options.repository).resolve())
+        git(Path(scratch), "clone", "--quiet", "--shared", source, str(folder))
         if options.cost:
             asyncio.run(cost(folder.parent, options.cost, options.searches, rand, hashing=not options.model))
             return

@@ -7,8 +7,10 @@ Every turn therefore brings identifiers, a path, a hash and numbers of its own.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,52 +18,11 @@ SESSION = 20  # turns
 SHORTEST, LONGEST = 200, 900  # characters of one side
 _FIRST = datetime(2025, 9, 1, 8, 0, tzinfo=UTC)
 
-_VOCABULARY = {
-    "part": "billing gateway|search indexer|session store|image resizer|rate limiter|login page|invoice "
-    "writer|audit log|cache layer|"
-    "job scheduler|webhook relay|price engine|mail sender|schema registry|feature flags|metrics "
-    "exporter|backup runner|"
-    "release script|tax calculator|address parser|stock ledger|report builder|file uploader|chat "
-    "bridge|token issuer|"
-    "config loader|queue consumer|map renderer|ticket router|import wizard|retry budget|health probe",
-    "tool": "PostgreSQL|Redis|SQLite|Kafka|RabbitMQ|gRPC|GraphQL|REST|Docker|Kubernetes|Terraform|Ansible|pytest|mypy|ruff|webpack|vite|"
-    "React|Svelte|Vue|Django|FastAPI|Flask|Rust|Go|TypeScript|protobuf|Avro|Parquet|DuckDB|nginx|Caddy|OpenTelemetry|Grafana",
-    "word": "connection|timeout|deadlock|migration|column|constraint|cursor|payload|header|cookie|worker|thread|lock|queue|batch|offset|"
-    "replica|shard|latency|throughput|percentile|histogram|allocation|leak|fragment|buffer|stream|socket|handshake|certificate|"
-    "fixture|assertion|snapshot|coverage|branch|merge|rebase|commit|tag|release|rollback|canary|secret|rotation|permission|role|"
-    "tenant|quota|invoice|refund|currency|rounding|locale|encoding|charset|newline|indentation|parser|grammar|lexer|token|"
-    "cache|eviction|invalidation|prefetch|pagination|filter|sort|aggregate|window|join|subquery|index|vacuum|backup|restore",
-    "verb": "load|store|parse|merge|split|retry|flush|encode|decode|verify|rotate|resolve|prune|batch|render|schedule|observe",
-    "aspect": "timeout|port|owner|retry limit|cache size|batch size|pool size|log level|default region|schema "
-    "version",
-}
-_PARTS, _TOOLS, _WORDS, _VERBS, _ASPECTS = (words.split("|") for words in _VOCABULARY.values())
-_ASKS = (
-    "The {part} fails with {error} when {ident} runs in {path}. What is going on?",
-    "Should the {part} use {tool} or stay on {other}?",
-    "Please refactor {ident} in {path} so that the {word} does not depend on the {word2}.",
-    "Write a test for {ident}: a {word} of {number} must not break the {word2}.",
-    "Why does the {part} need {number} ms for one {word}?",
-    "Rename {ident} and update every call in {path}.",
-)
-_ANSWERS = (
-    "We decided to move the {part} from {other} to {tool}, because the {word} grew with every {word2}.",
-    "The cause was {ident} in {path}: it held the {word} while the {word2} was still open.",
-    "I set the {aspect} of the {part} to {number} and left a note beside {ident}.",
-    "Commit {hash} changes {path}; the {word} is now checked before the {word2}.",
-    "The failing case was {error}; {ident} now retries {small} times and then gives up.",
-    "Next, the {part} should drop its own {word} and read the {word2} through {tool}.",
-    "All {number} tests pass, the slowest is test_{ident} with {small}.{small} s.",
-    "Note that {other} rounds the {word} down, so {ident} adds one before the {word2}.",
-)
-_QUERIES = (
-    "why did we move the {part} to {tool}",
-    "what did we set the {aspect} of the {part} to",
-    "{error} in the {part}",
-    "how does {ident} handle the {word}",
-    "what was wrong with the {word} of the {part}",
-    "which commit changed the {word2} in {path}",
-    "did we choose {tool} or {other} for the {part}",
+# The words and sentences; in a word of several parts, "_" stands for a space.
+_WORDING = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_PARTS, _TOOLS, _WORDS, _VERBS, _ASPECTS = (
+    [word.replace("_", " ") for word in _WORDING[name].split()]
+    for name in ("part", "tool", "word", "verb", "aspect")
 )
 
 
@@ -74,8 +35,8 @@ def turn(number: int) -> dict[str, Any]:
     return {
         "session_id": f"bench-{session:05d}",
         "prompt_id": f"prompt-{number:07d}",
-        "user": _side(random, _ASKS, words),
-        "assistant": _side(random, _ANSWERS, words),
+        "user": _side(random, _WORDING["asks"], words),
+        "assistant": _side(random, _WORDING["answers"], words),
         "files": [words["path"]],
         "tools": random.sample(("Read", "Edit", "Bash", "Grep", "Write"), 2),
         "ts": began.isoformat(),
@@ -91,7 +52,7 @@ def query(number: int, among: int) -> str:
     """A question about one of the first `among` turns; no two numbers give the same words."""
     random = Random(f"query {number}")
     words = _words(random.randrange(among))
-    return random.choice(_QUERIES).format_map(words) + f" around {_identifier(Random(number))}?"
+    return random.choice(_WORDING["queries"]).format_map(words) + f" around {_identifier(Random(number))}?"
 
 
 def _words(number: int) -> dict[str, str]:
@@ -119,7 +80,7 @@ def _identifier(random: Random) -> str:
     return f"{random.choice(_VERBS)}_{random.choice(_WORDS)}_{random.choice(_WORDS)}_{random.randrange(100)}"
 
 
-def _side(random: Random, sentences: tuple[str, ...], words: dict[str, str]) -> str:
+def _side(random: Random, sentences: list[str], words: dict[str, str]) -> str:
     """One side of a turn: sentences up to a length drawn between SHORTEST and LONGEST characters."""
     length = random.randint(SHORTEST, LONGEST)
     text = ""

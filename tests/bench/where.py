@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -36,36 +37,7 @@ from scrubjay.engine.core import Core
 from scrubjay.home.paths import open_home
 from scrubjay.models import requests
 
-STEPS = {
-    "spool and commits": ["engine.writing:Writer.catch_up"],
-    "question: words, time, names": [
-        "search.retrieval.asked:parse_question",
-        "search.timeline:span_asked",
-        "text.entities:query_ties",
-    ],
-    "index of words": ["store.passages:Passages.by_words"],
-    "vectors": ["store.passages:Passages.by_vector"],
-    "names": ["store.passages:Passages.by_ties"],
-    "passages read": ["store.passages:Passages.read"],
-    "grouped by record": ["search.retrieval.pools:search_pools"],
-    "sessions laid out": ["store.sessions:Sessions.of", "search.retrieval.candidates:lay_out"],
-    "features and sums": [
-        "search.retrieval.ranking:first_features",
-        "search.retrieval.ranking:features",
-        "search.retrieval.ranking:parts",
-        "search.retrieval.ranking:order",
-    ],
-    "tokens compared": ["search.retrieval.retrieve:token_matches"],
-    "words of the first 40": ["search.retrieval.retrieve:examine"],
-    "replaced values": ["search.retrieval.replacing:with_replaced"],
-    "amended records": ["search.retrieval.retrieve:with_amended"],
-    "verdict": ["search.retrieval.retrieve:_rank"],
-    "records read": ["store.store:Store.get"],
-    "scores": ["search.recall:_scored"],
-    "hits chosen and rendered": ["search.choosing:Selector.select"],
-    "marks": ["engine.verbs.marking:Marking.marked"],
-    "the rest of a search": ["engine.verbs.search:Search.memories"],
-}
+STEPS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 class Clock:
@@ -158,11 +130,8 @@ def main() -> int:
         with Place() as place, tempfile.TemporaryDirectory() as folder:
             home = open_home(str(place.home))
             turns = asyncio.run(scale_load.in_blocks(home, size, Path(folder, "real.npy"))).turns
-            print(
-                f"{size:,} passages, ms of processor",
-                asyncio.run(_in_process(place, turns, options)),
-                sep="\n\n",
-            )
+            table = asyncio.run(_in_process(place, turns, options))
+            print(f"{size:,} passages, ms of processor", table, sep="\n\n")
             print("", _through_faces(place, turns, options), sep="\n", end="\n\n", flush=True)
     return 0
 
