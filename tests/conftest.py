@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 from uuid import uuid4
 
 import pytest
-from buckets import BUCKET, s3_server
 from current import CURRENT
 from hashing_encoder import HashingEncoder
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,8 @@ from scrubjay.home.settings import Settings
 from scrubjay.mcp_server.server import build_server
 from scrubjay.store.opening import open_at, open_store
 from scrubjay.store.store import Store
+
+BUCKET = "scrubjay-tests"
 
 # Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a
 # store are meant to be shared.
@@ -125,9 +128,21 @@ async def client(engine: Engine, mcp_server: Server[Any], project: Path, mode: s
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, str]]:
-    """An S3 server with a bucket; the AWS_* variables of its client."""
-    with s3_server() as variables:
-        yield variables
+    """Moto's S3 server, which refuses a second conditional write as S3 does, with an empty bucket; the AWS_*
+    variables of its client.
+    """
+    from moto.server import ThreadedMotoServer  # late: it takes two seconds, and few tests need it
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        endpoint = "http://{}:{}".format(*server.get_host_and_port())
+        urlopen(Request(f"{endpoint}/{BUCKET}", method="PUT")).close()
+        keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+        yield {"AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true", **keys}
+    finally:
+        server.stop()
 
 
 @pytest.fixture

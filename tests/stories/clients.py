@@ -16,27 +16,20 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
+from assistant import PATIENCE, engines, until
 
 from scrubjay.home.paths import open_home
 from scrubjay.pipe.client import EngineClient, open_client
 from scrubjay.wire.hello import hello_from
 
-PATIENCE = 20.0  # seconds; the bound of every wait
 ECHO_PIPE, ECHO_ENGINE = (str(Path(__file__).parent / name) for name in ("echo_pipe.py", "echo_engine.py"))
+__all__ = ["engines", "until"]  # for the stories
+
 ON_POSIX = pytest.mark.skipif(
     sys.platform == "win32", reason="the engine of these tests is stopped by POSIX signals"
 )
 INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
-
-
-def until(true: Callable[[], object], what: str) -> None:
-    """Poll until `true` or the time is up."""
-    end = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < end, f"never: {what}"
-        select.select([], [], [], 0.01)
 
 
 class Client:
@@ -95,19 +88,6 @@ class Client:
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with contextlib.suppress(BrokenPipeError):  # data buffered for a pipe that has exited
                 stream.close()
-
-
-def engines(root: str) -> list[psutil.Process]:
-    """The running engines of one home, whatever their parent process."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        if "serve" in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
-            try:
-                if process.environ().get("SCRUBJAY_HOME") == root:
-                    found.append(process)
-            except psutil.Error:
-                continue
-    return found
 
 
 @pytest.fixture

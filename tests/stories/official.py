@@ -14,13 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from assistant import PATIENCE, until
+from answering import answering
 from installs import INSTALL_SECONDS, installation
 from node import CLIENTS
-from user import User, make_user
-
-from scrubjay.hosts.installation import console_command
-from scrubjay.wire.address import engine_facts
+from user import make_user
 
 PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 TELLING_SECONDS = 120
@@ -44,34 +41,11 @@ def interpreter(version: str) -> str:
     return str(installation(f"supermemory-{version}", identity, install) / PYTHON)
 
 
-class Server:
-    """An engine that serves HTTP, started manually as a user does: at `url`, until `stop`."""
-
-    def __init__(self, user: User) -> None:
-        self.user = user
-        with open(user.folder / "serve.txt", "wb") as told:
-            command = [*console_command(), "serve", "--http", "127.0.0.1:0"]
-            self._process = subprocess.Popen(
-                command, env=user.env, cwd=user.project, stdout=told, stderr=told
-            )
-        until(
-            lambda: self._process.poll() is not None or engine_facts(user.home).get("http"),
-            "the engine serves HTTP",
-        )
-        assert self._process.poll() is None, (user.folder / "serve.txt").read_text()
-        self.url: str = engine_facts(user.home)["http"]
-
-    def stop(self) -> None:
-        self.user.types("stop")
-        self._process.wait(PATIENCE)
-
-
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The engine that all official clients share."""
-    serving = Server(make_user(tmp_path_factory.mktemp("o")))
-    yield serving
-    serving.stop()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of the engine that all official clients share."""
+    with answering(make_user(tmp_path_factory.mktemp("o"))) as url:
+        yield url
 
 
 def stories(script: str) -> list[str]:

@@ -4,8 +4,6 @@ reindex does.
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from assistant import engines, until
 from berts import save_bert
@@ -30,7 +28,7 @@ def test_a_missing_model_leaves_word_search_and_is_reported_to_people_and_models
     until(lambda: not engines(user.home.root), "the engine without a model ended")
     client = opens()
     assert client.get("search_memories", query="zebra")["results"]
-    until(lambda: embedded(user), "the new engine has embedded the turn")
+    user.waits_for_vectors()
     found = client.get("search_memories", query="what is the striped animal called?")
     assert found["results"][0]["memory"] == "The zebra is called Marty." and "degraded" not in found
 
@@ -42,12 +40,8 @@ def test_a_changed_model_is_reported_word_search_answers_and_reindex_embeds_agai
         client.get(
             "record_turn", session_id="s", turn=number, user=f"The zebra number {number} is called Marty."
         )
-    until(lambda: embedded(user), "everything is embedded")
-    user.gets(
-        "config",
-        "model",
-        str(save_bert(user.folder / "small", layers=1)),
-    )
+    user.waits_for_vectors()
+    user.gets("config", "model", str(save_bert(user.folder / "small", layers=1)))
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the old model ended")
     client = opens()
@@ -61,7 +55,8 @@ def test_a_changed_model_is_reported_word_search_answers_and_reindex_embeds_agai
     assert user.gets("reindex").endswith("indexed and embedded.\n")
     found = client.get("search_memories", query="zebra")
     assert len(found["results"]) == 5 and "degraded" not in found
-    assert "searches use meaning and words" in user.gets("status") and embedded(user)
+    assert "searches use meaning and words" in user.gets("status")
+    user.waits_for_vectors()
     from safetensors.numpy import load_file, save_file  # installed with the extra
 
     weights = user.folder / "small" / "model.safetensors"
@@ -87,7 +82,3 @@ def once_loaded(client) -> dict:
 
     until(loaded, "the model is loaded")
     return found
-
-
-def embedded(user) -> bool:
-    return not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"]

@@ -6,30 +6,21 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from node import CALL_SECONDS, installed, node
-from user import User, make_user
+from user import User, user
 
 from scrubjay.hosts.installation import console_command
 from scrubjay.mcp_server.prompts import PROMPTS
 
-__all__ = ["installed"]  # fixtures
+__all__ = ["installed", "user"]  # fixtures
 
 pytestmark = pytest.mark.long
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
-
-
-@pytest.fixture(scope="module")
-def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    """The user whose engine all these clients share."""
-    person = make_user(tmp_path_factory.mktemp("c"))
-    yield person
-    person.types("stop")
 
 
 def done_by(command: list[str], **place: Any) -> subprocess.CompletedProcess[str]:

@@ -29,7 +29,6 @@ def turns_by_session(user: User) -> dict[str, list[int]]:
     return {session: sorted(turns) for session, turns in found.items()}
 
 
-@pytest.mark.long
 def test_twenty_clients_killed_in_random_order_lose_no_turn_and_leave_no_engine(user, opens):
     clients = [opens() for _ in range(20)]
     chance = random.Random(7)
@@ -43,7 +42,6 @@ def test_twenty_clients_killed_in_random_order_lose_no_turn_and_leave_no_engine(
     assert turns_by_session(user) == {f"s{number}": [0] for number in range(20)}
 
 
-@pytest.mark.long
 def test_clients_of_three_versions_share_the_newest_engine(user, opens):
     def version(of: Assistant) -> str:
         return (

@@ -239,7 +239,6 @@ def test_codexs_own_entry_for_our_hooks_is_read_by_the_doctor_and_removed_with_t
     assert config.read_text() == FILES[".codex/config.toml"]
 
 
-@pytest.mark.long
 def test_connecting_six_assistants_takes_less_than_five_seconds(six):
     began = time.perf_counter()
     six.gets("setup", "--yes", "--only", ",".join(SIX))

@@ -52,7 +52,6 @@ def test_a_client_that_does_not_read_does_not_stop_the_others_and_loses_nothing(
     assert sorted(stalled.hear()["id"] for _ in range(30)) == list(range(30))
 
 
-@pytest.mark.long
 def test_the_end_of_input_does_not_wait_forever(start, tmp_path):
     client = start()
     client.open()

@@ -97,15 +97,7 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     assert client.recall("zebra grass")[0] == "The zebra eats grass."
     assert client.recall("lion")[0] == "The lion is called Alex."
     assert gone["id"] not in str(client.get("search_memories", query="giraffe"))
-    settles(user)
-
-
-def settles(user: User) -> None:
-    """Wait until every record has its vector; then nothing waits in the spool."""
-    until(
-        lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"],
-        "all is embedded",
-    )
+    user.waits_for_vectors()
     assert spool.pending(user.home) == []
 
 
@@ -151,7 +143,8 @@ def test_an_engine_outlives_the_temporary_folder_of_the_client_that_started_it(u
     client.get("add_memory", content="The lion is called Alex.")
     called = ["The lion is called Alex.", "The zebra is called Marty."]
     assert sorted(client.recall("what is it called?")) == called
-    settles(user)
+    user.waits_for_vectors()
+    assert spool.pending(user.home) == []
     assert "cannot" not in Path(user.home.log, "engine.log").read_text()
 
 

@@ -100,7 +100,7 @@ class Story:
         core, now = await self.engine.core(), datetime.now(UTC)
 
         await core.exchange.load(
-            str(_exported(Path(self.engine.home.root) / "turns.jsonl", now)), "test", ignore_progress
+            str(_exported(Path(self.engine.home.root) / "turns.jsonl", now)), "test", lambda *_: None
         )
         for number, bird in enumerate(BIRDS):
             await fact(core, f"The {bird} nests in hedge {number}.", scope=MINE, tags=["nests"])
@@ -183,10 +183,6 @@ def _exported(path: Path, now: datetime) -> Path:
     header = Header(scrubjay=VERSION, exported_at=now, scope=None, counts=counts)
     path.write_bytes(b"".join([first_line(header), *map(line_of, turns)]))
     return path
-
-
-def ignore_progress(done: int, total: int, what: str) -> None:
-    """Ignore progress."""
 
 
 def go(tab: Tab, view: str) -> None:

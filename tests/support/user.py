@@ -35,17 +35,13 @@ class User(NamedTuple):
         self, *words: str, stdin: str = "", cwd: Path | None = None, patience: float = PATIENCE
     ) -> subprocess.CompletedProcess[str]:
         """Run `scrubjay` with these words in the project."""
-        command = [*console_command(), *words]
-        return subprocess.run(
-            command,
-            input=stdin,
-            env=self.env,
-            cwd=cwd or self.project,
-            capture_output=True,
-            text=True,
-            timeout=patience,
-            check=False,
-        )
+        return self._runs([*console_command(), *words], stdin, cwd or self.project, patience)
+
+    def _runs(
+        self, command: list[str], stdin: str, cwd: Path, patience: float = PATIENCE
+    ) -> subprocess.CompletedProcess[str]:
+        place = {"env": self.env, "cwd": cwd, "timeout": patience, "check": False}
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, **place)
 
     def gets(self, *words: str, stdin: str = "") -> str:
         """The output of a command that must succeed."""
@@ -86,16 +82,7 @@ class User(NamedTuple):
 
     def _hook(self, event: str, payload: dict[str, str]) -> str:
         told = json.dumps({**payload, "hook_event_name": event})
-        done = subprocess.run(
-            hook_command("claude-code"),
-            input=told,
-            env=self.env,
-            cwd=self.project,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = self._runs(hook_command("claude-code"), told, self.project)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from page_story import BIRDS, MINE, Story, go, ignore_progress, in_chromium
+from page_story import BIRDS, MINE, Story, go, in_chromium
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
-from said import document, facts
+from said import document, facts, silent
 
 from scrubjay.models.kept import KeptMemoryFiles
 from scrubjay.models.requests import Forget
@@ -214,11 +214,7 @@ def test_markdown_is_shown_as_such_and_an_unreadable_file_with_its_reason(
     )
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
     scope = "dir_aviary__0123456789abcdef"
-
-    async def report(done: int, total: int, path: str) -> None:
-        ignore_progress(done, total, path)
-
-    story.does(lambda core: core.ingest.run([str(folder)], scope=scope, source="test", report=report))
+    story.does(lambda core: core.ingest.run([str(folder)], scope=scope, source="test", report=silent))
     go(tab, f"#/documents?in={scope}")
     expect(tab.get_by_role("heading", name=re.compile("^docs"))).to_be_visible()
     expect(tab.locator(".item.document", has_text="aviary / docs/broken.pdf")).to_contain_text("is not a PDF")
