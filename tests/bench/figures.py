@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -126,6 +127,13 @@ def report(about: dict[str, str], *shown: str, file: Path | None, **values: Any)
     print(head(about), *shown, sep="\n\n")
     if file is not None:
         file.write_text(json.dumps({"about": about, **values}), encoding="utf-8")
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """A parser of the options of a program that writes its values to a file on request."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
+    return parser
 
 
 def any_short(rows: Iterable[Row]) -> bool:

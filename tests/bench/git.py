@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from baselines import Bm25
 from figures import grid, header
-from kept import embed_all, temporary
+from kept import embed_all, silent, temporary
 
 from scrubjay.code.git import history, read_commits
 from scrubjay.engine.core import Core
@@ -60,11 +60,8 @@ def repository(folder: Path, commits: Sequence[Made]) -> None:
     lines: list[str] = []
     for at, commit in enumerate(commits):
         text = commit.message
-        lines += [
-            "commit refs/heads/main",
-            f"committer Jay <jay@example.org> {1_700_000_000 + 3_600 * at} +0000",
-        ]
-        lines += [f"data {len(text.encode())}", text]
+        committer = f"committer Jay <jay@example.org> {1_700_000_000 + 3_600 * at} +0000"
+        lines += ["commit refs/heads/main", committer, f"data {len(text.encode())}", text]
         for file in commit.files:
             lines += [f"M 100644 inline {file}", f"data {len(str(at))}", str(at)]
     given = "\n".join([*lines, ""]).encode()
@@ -74,11 +71,7 @@ def repository(folder: Path, commits: Sequence[Made]) -> None:
 async def indexed(core: Core, folder: Path) -> float:
     """Index the commits of a repository; return the seconds until they are found by words."""
     begun = time.perf_counter()
-
-    async def report(done: int, total: int, what: str) -> None:
-        pass
-
-    await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=report, commits="only")
+    await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=silent, commits="only")
     while await core.writer.catch_up():
         await asyncio.sleep(0.1)
     found = await core.search.documents(parse(SearchDocuments, {"query": "map tiles bucket"}), SCOPE)
@@ -93,10 +86,10 @@ async def ranks(core: Core) -> list[tuple[str, list[str], list[str]]]:
         asked = parse(SearchDocuments, {"query": reason["ask"], "limit": 5})
         documents = (await core.search.documents(asked, SCOPE)).results
         memories = await core.search.memories(parse(SearchMemories, {"query": reason["ask"]}), SCOPE)
-        titles = [hit.title for hit in documents], [hit.title for hit in memories.commits]
-        rows.append(
-            (reason["subject"], *([str(title).partition(" ")[2] for title in each] for each in titles))
+        titles = (
+            [str(hit.title).partition(" ")[2] for hit in each] for each in (documents, memories.commits)
         )
+        rows.append((reason["subject"], *titles))
     return rows
 
 
@@ -116,10 +109,8 @@ def by_words(folder: Path) -> list[tuple[str, list[str]]]:
 
 def row(name: str, found: Sequence[tuple[str, list[str]]]) -> list[str]:
     places = [titles.index(right) if right in titles else 9 for right, titles in found]
-    return [
-        name,
-        *(f"{100 * sum(place < most for place in places) / len(places):.0f} %" for most in (1, 3, 5)),
-    ]
+    shares = (sum(place < most for place in places) / len(places) for most in (1, 3, 5))
+    return [name, *(f"{100 * share:.0f} %" for share in shares)]
 
 
 async def measure(options: argparse.Namespace, scratch: Path) -> None:

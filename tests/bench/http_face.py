@@ -8,7 +8,6 @@ The file cannot be called `http.py`: next to the other benchmarks it would shado
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import subprocess
@@ -19,9 +18,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
+import figures
 import psutil
 import scale_text
 from figures import Row, any_short, header, percentile, report, say, spread, table, timed, timed_row
@@ -76,9 +75,8 @@ class Visitor:
 
 def main() -> int:
     """Run the measurements; the exit code is 1 when one misses its target."""
-    parser = argparse.ArgumentParser(description="Measure the HTTP face of one engine.")
+    parser = figures.options("Measure the HTTP face of one engine.")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to see that it works")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     share = 10 if options.quick else 1
     seconds, closed = 60 // share, max(2, 6 // share)

@@ -30,7 +30,7 @@ import corpus
 import numpy as np
 import psutil
 from figures import awaited
-from kept import temporary
+from kept import silent, temporary
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import utc_now
@@ -62,11 +62,7 @@ async def loaded() -> AsyncIterator[Core]:
 
 
 async def ingested(core: Core, folder: Path) -> Ingested:
-    return await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=_unreported)
-
-
-async def _unreported(done: int, total: int, what: str) -> None:
-    pass
+    return await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=silent)
 
 
 async def embedded(core: Core) -> None:
@@ -128,7 +124,7 @@ async def answers(folder: Path) -> None:
         asked = {}
         for name, files, questions in corpus.everything():
             lay_down(files, folder / name)
-            await core.ingest.run([str(folder / name)], scope=name, source="bench", report=_unreported)
+            await core.ingest.run([str(folder / name)], scope=name, source="bench", report=silent)
             asked[name] = questions
         await embedded(core)
         for name, questions in asked.items():
@@ -146,15 +142,13 @@ async def _shown(core: Core, questions: list[corpus.Question], scope: str, root:
         )
         said[hits.confidence] += 1
         tokens.append(math.ceil(len(document_hits(hits, frame)) / 4))
-        right.append(
-            any(
-                hit.path == str(root / question.path)
-                and chunk.lines[0] <= question.last
-                and chunk.lines[1] >= question.first
-                for hit in hits.results
-                for chunk in hit.chunks
-            )
-        )
+        lines = [
+            chunk.lines
+            for hit in hits.results
+            for chunk in hit.chunks
+            if hit.path == str(root / question.path)
+        ]
+        right.append(any(low <= question.last and high >= question.first for low, high in lines))
     shares = ", ".join(f"{each} {count / len(questions):.1%}" for each, count in said.most_common())
     shown = f"{np.mean(tokens):.0f} tokens in the mean, p90 {np.percentile(tokens, 90):.0f}"
     print(f"{name}: {shares}; the right chunk in {np.mean(right):.1%}; {shown}", flush=True)
@@ -206,11 +200,8 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
         asked = SearchDocuments(query=f"how is a socket closed {number}")
         took["search"].append(await awaited(core.search.documents(asked, SCOPE)))
         if number % EACH_TURN == 0:  # at the pace of a person; more would be an ingest of its own
-            request = RecordTurn(
-                session_id="bench",
-                user=f"Question {number} about sockets?",
-                assistant="They are closed at the end.",
-            )
+            asked_of = f"Question {number} about sockets?"
+            request = RecordTurn(session_id="bench", user=asked_of, assistant="They are closed at the end.")
             made = envelope("turn", request, scope=SCOPE, source="bench", at=utc_now())
             took["turn"].append(await awaited(core.write(made)))
         await asyncio.sleep(0.1)
@@ -273,9 +264,7 @@ def fact(content: str, metadata: dict[str, object]) -> Change:
         partition_id="mem_semantic",
         source="bench",
         metadata=metadata,
-        created_at=at,
-        updated_at=at,
-        last_accessed_at=at,
+        **dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), at),
         root_id=id,
         content=content,
         content_hash=content_hash(content),

@@ -24,11 +24,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import host
-from figures import Row, average, grid, header, percent, report, table
+from figures import Row, average, grid, header, options, percent, report, table
 from fit import renamed
 from homes import COMMAND, Place
 from kept import SCOPE, Said, opened, said_in
-from locomo import Haystack, counts, load, published
+from locomo import Haystack, add_options, load
 from projects import HALVES
 
 from scrubjay.engine.core import Core
@@ -58,15 +58,15 @@ class Prompted:
 
 def main() -> int:
     """Run the measurements that the options select."""
-    options = _parser().parse_args()
-    every = load(options.data)
-    chosen = [number - 1 for number in options.conversations or range(1, len(every) + 1)]
+    given = _parser().parse_args()
+    every = load(given.data)
+    chosen = [number - 1 for number in given.conversations or range(1, len(every) + 1)]
     about = header()
     with tempfile.TemporaryDirectory(prefix="scrubjay-injection-") as folder:
-        prompted = asyncio.run(_all(every, chosen, options.homes or Path(folder)))
-    took = list(times(options.prompts)) if options.prompts else []
+        prompted = asyncio.run(_all(every, chosen, given.homes or Path(folder)))
+    took = list(times(given.prompts)) if given.prompts else []
     values = {"prompts": list(map(asdict, prompted)), "times": list(map(asdict, took))}
-    report(about, contents(prompted), *([table(took)] if took else []), file=options.json, **values)
+    report(about, contents(prompted), *([table(took)] if took else []), file=given.json, **values)
     return 0
 
 
@@ -185,25 +185,22 @@ def _payload(place: Place, prompt: str, id: str) -> bytes:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Measure what is injected into a prompt.")
-    parser.add_argument(
-        "--data", type=published, required=True, metavar="FILE", help="locomo10.json, as published"
-    )
-    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
-    parser.add_argument(
+    parser = options("Measure what is injected into a prompt.")
+    add_options(parser)
+    add = parser.add_argument
+    add(
         "--homes",
         type=Path,
         metavar="FOLDER",
         help="keep the filled homes there, and use those that are there",
     )
-    parser.add_argument(
+    add(
         "--prompts",
         type=int,
         default=40,
         metavar="N",
-        help="prompts that are timed, with and without; 0 for none",
+        help="prompts that are timed, with and without; 0: none",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every prompt there")
     return parser
 
 

@@ -131,6 +131,10 @@ async def embed_all(core: Core) -> None:
         pass
 
 
+async def silent(done: int, total: int, what: str) -> None:
+    """Ignore the progress of an ingest."""
+
+
 def enveloped(said: Said, scope: str, now: datetime, source: str = "bench") -> Envelope:
     """The envelope of a write."""
     request, at = parse(_KINDS[said.kind], dict(said.arguments)), said.at or now

@@ -105,6 +105,14 @@ def counts(text: str) -> list[int]:
     return list(map(count, text.split(",")))
 
 
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name the file and the conversations."""
+    parser.add_argument(
+        "--data", type=published, required=True, metavar="FILE", help="locomo10.json, as published"
+    )
+    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
+
+
 def pool(haystacks: Iterable[Haystack]) -> Haystack:
     """Several conversations as one; a session is named after its conversation, so that only the right one
     counts.

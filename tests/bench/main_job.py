@@ -9,13 +9,12 @@ end.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import NamedTuple
 
+import figures
 import homes
 from figures import Row, any_short, header, report, say, table
 from host import stop_hooks
@@ -50,7 +49,7 @@ GROUPS: dict[str, Callable[[Effort], Iterator[Row]]] = {
 
 def main() -> int:
     """Run the groups asked for; the exit code is 1 when something falls short."""
-    parser = argparse.ArgumentParser(description="Measure the main job against the installed command.")
+    parser = figures.options("Measure the main job against the installed command.")
     parser.add_argument(
         "--quick", action="store_true", help="two minutes instead of half an hour: few repetitions, 200 turns"
     )
@@ -65,7 +64,6 @@ def main() -> int:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     homes.need_command(parser)
     effort = QUICK if options.quick else FULL

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import figures
 import psutil
 import scale_text
 from figures import Row, any_short, header, report, say, spread, table, timed_row
@@ -53,12 +54,11 @@ QUESTIONS = 4  # that are typed, of some 50 keys each
 
 def main() -> int:
     """Measure and print; the exit code is 1 when something misses its target."""
-    parser = argparse.ArgumentParser(description="Measure the page of `scrubjay open`.")
+    parser = figures.options("Measure the page of `scrubjay open`.")
     parser.add_argument("--turns", type=int, default=10_000)
     parser.add_argument("--facts", type=int, default=9_500)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where the filled home is kept")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     about = header()
     with Place() as place:

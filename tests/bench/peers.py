@@ -26,10 +26,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import figures
 import psutil
 from figures import grid, header, percentile, report, say, timed
 from homes import end, processes_with
-from locomo import Haystack, Key, Question, Turn, pool
+from locomo import Haystack, Key, Question, Turn, add_options, pool
 from locomo import load as conversations
 from metrics import Found, Outcome, mean, outcome
 from peers_products import HITS, PRODUCTS, Answer, Pipe, Product, name_of, text_of
@@ -318,7 +319,7 @@ def _run(*command: str, **env: str) -> str:
 def _shortened(options: argparse.Namespace) -> Haystack:
     """The first turns of the conversations as one haystack, and questions about them, evenly spread."""
     every = conversations(options.data)
-    whole = pool(every[int(number) - 1] for number in options.conversations.split(","))
+    whole = pool(every[number - 1] for number in options.conversations or (1, 3))
     turns = whole.turns[: options.turns]
     held = {turn.key for turn in turns}
     questions = [question for question in whole.questions if question.evidence <= held]
@@ -338,18 +339,16 @@ def _shares(outcomes: Sequence[Outcome]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Compare Scrubjay with other products on LoCoMo.")
+    parser = figures.options("Compare Scrubjay with other products on LoCoMo.")
+    add_options(parser)
     add = parser.add_argument
-    add("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
     add("--environments", type=Path, required=True, metavar="FOLDER", help="where the products are installed")
     add(
         "--python", action="append", metavar="PATH", help="interpreters; a product takes the first it runs on"
     )
     add("--only", default=",".join(PRODUCTS), metavar="a,b", help="only these of %(default)s")
-    add("--conversations", default="1,3", metavar="1,3", help="which ones, counted from 1")
     add("--turns", type=int, metavar="N", help="only the first N")
     add("--questions", type=int, metavar="N", help="only N of them")
-    add("--json", type=Path, metavar="FILE", help="write every single value there")
     add("--offline", action="store_true", help=argparse.SUPPRESS)
     return parser
 

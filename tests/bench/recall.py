@@ -16,14 +16,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import homes
 import tables
 from baselines import NAMES, Index, Vectors
-from figures import aims_table, header, report, say
-from locomo import Haystack, Key, count, counts, half_of, pool, published
+from figures import aims_table, header, options, report, say
+from locomo import Haystack, Key, add_options, count, half_of, pool
 from locomo import load as conversations
 from metrics import DEFINITIONS, MODES, WINDOWS, Found, filling, mean, outcome
 from rpc import Client
@@ -37,16 +36,16 @@ _MOST_HITS = 100  # that a search may be asked for
 def main() -> int:
     """Measure what the options select; the exit code is 1 when a complete run misses a goal."""
     parser = _parser()
-    options = parser.parse_args()
+    given = parser.parse_args()
     homes.need_command(parser)
-    every = conversations(options.data)
-    chosen = _chosen(every, options)
+    every = conversations(given.data)
+    chosen = _chosen(every, given)
     if not chosen:
         parser.error(
             f"these options leave nothing of the file's {len(every)} conversations, which are counted from 1"
         )
     about = header()
-    asked = list(_measured(chosen, options))
+    asked = list(_measured(chosen, given))
     found = tables.groups(asked)
     reached = tables.goals(found) if chosen == every else []
     shown = [DEFINITIONS, tables.systems(found), tables.categories(found), tables.times(asked)]
@@ -56,15 +55,15 @@ def main() -> int:
         "goals": list(map(asdict, reached)),
         "questions": list(map(_numbers, asked)),
     }
-    report(about, *shown, file=options.json, definitions=DEFINITIONS, **values)
+    report(about, *shown, file=given.json, definitions=DEFINITIONS, **values)
     return int(any(aim.short for aim in reached))
 
 
-def _measured(chosen: list[Haystack], options: argparse.Namespace) -> Iterator[Asked]:
-    vectors = Vectors() if options.baselines else None
+def _measured(chosen: list[Haystack], given: argparse.Namespace) -> Iterator[Asked]:
+    vectors = Vectors() if given.baselines else None
     for haystack in chosen:
         yield from _asked(haystack, APART, MODES, vectors)
-    if options.pooled and len(chosen) > 1:
+    if given.pooled and len(chosen) > 1:
         yield from _asked(pool(chosen), POOLED, WINDOWS, vectors)
 
 
@@ -119,18 +118,14 @@ def _numbers(asked: Asked) -> dict[str, Any]:
     return {"system": asked.system, "store": asked.store, **where, **asked.values, "ms": asked.ms}
 
 
-def _chosen(every: list[Haystack], options: argparse.Namespace) -> list[Haystack]:
+def _chosen(every: list[Haystack], given: argparse.Namespace) -> list[Haystack]:
     """The conversations, and the first questions of each, that the options name."""
     some = [
         haystack
         for number, haystack in enumerate(every, 1)
-        if number in (options.conversations or [number]) and options.half in ("all", half_of(number))
+        if number in (given.conversations or [number]) and given.half in ("all", half_of(number))
     ]
-    return (
-        some
-        if options.questions is None
-        else [replace(each, questions=each.questions[: options.questions]) for each in some]
-    )
+    return [replace(each, questions=each.questions[: given.questions]) for each in some]
 
 
 class Store:
@@ -191,33 +186,25 @@ def _key(hit: dict[str, Any]) -> Key:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Measure recall on LoCoMo through the installed command.")
-    parser.add_argument(
-        "--data", type=published, required=True, metavar="FILE", help="locomo10.json, as published"
-    )
-    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
-    parser.add_argument(
+    parser = options("Measure recall on LoCoMo through the installed command.")
+    add_options(parser)
+    add = parser.add_argument
+    add(
         "--half",
         choices=tables.HALVES,
         default="all",
         help="dev: conversations 1, 3, 5, 7, 9; test: the others",
     )
-    parser.add_argument(
-        "--questions",
-        type=count,
-        metavar="N",
-        help="only the first N of each conversation, for a quick look",
+    add(
+        "--questions", type=count, metavar="N", help="only the first N of each conversation, for a quick look"
     )
-    parser.add_argument(
-        "--no-baselines", dest="baselines", action="store_false", help="the installed command alone"
-    )
-    parser.add_argument(
+    add("--no-baselines", dest="baselines", action="store_false", help="the installed command alone")
+    add(
         "--no-pooled",
         dest="pooled",
         action="store_false",
         help="no store that holds all conversations at once",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
     return parser
 
 

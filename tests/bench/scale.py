@@ -10,7 +10,6 @@ end. A million passages need some 8 GB of disk and half an hour.
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import sys
@@ -20,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import figures
 import scale_engine
 import scale_load
 from figures import grid, header, percentile, report, say
@@ -46,7 +46,7 @@ which holds the model. index: rebuilding it over all rows. times in ms, sizes in
 
 def main() -> int:
     """Measure every requested size; the exit code is 1 when one misses its target."""
-    parser = argparse.ArgumentParser(description="Measure one engine over up to a million passages.")
+    parser = figures.options("Measure one engine over up to a million passages.")
     parser.add_argument(
         "--passages", nargs="+", type=int, default=SIZES, metavar="N", help="sizes; 1000 10000 100000 1000000"
     )
@@ -56,7 +56,6 @@ def main() -> int:
     parser.add_argument(
         "--writes", type=int, default=2_000, metavar="N", help="turns recorded one by one between the rounds"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     glibc = {name: str(value) for name, (_, value) in GLIBC.items()}
     for name, value in (glibc | SMALL_ENVIRONMENT).items():

@@ -56,6 +56,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import figures
 import numpy as np
 import projects
 from baselines import Bm25
@@ -560,7 +561,7 @@ def _print_failures(asked: Iterable[Asked]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Measure what reaches the model.")
+    parser = figures.options("Measure what reaches the model.")
     parser.add_argument("--projects", type=_names, metavar="NAMES", help="only these files, without .toml")
     parser.add_argument(
         "--folder", type=Path, default=projects.FOLDER, metavar="FOLDER", help="where the projects are"
@@ -571,7 +572,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--arguments", type=json.loads, metavar="JSON", help='more arguments of each call: {"top_k": 5}'
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
     return parser
 
 
