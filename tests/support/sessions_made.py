@@ -21,6 +21,9 @@ TURNS = "plain tools questioned rejected queued image failed interrupted unrepor
 OTHERS = "pause resume_capture exclude_visit move come_back compact fork reopen restart".split()
 
 
+FOLDERS = {"move": "swallow", "exclude_visit": "secret", "come_back": "sparrow"}
+
+
 class Line(NamedTuple):
     """A line that the host adds to a transcript."""
 
@@ -73,7 +76,6 @@ class Made:
     _forks: int = 0
     _lines: list[dict[str, Any]] = field(default_factory=list)
     _folder: str = "sparrow"
-    _went: bool = False
 
     @property
     def folder(self) -> str:
@@ -90,7 +92,10 @@ class Made:
         self._hook("SessionStart", source="startup")
         for step in steps:
             self.now += 2 * MINUTE
-            getattr(self, f"_{step}", self._turn)(step)
+            if step in FOLDERS:
+                self._folder = FOLDERS[step]
+            else:
+                getattr(self, f"_{step}", self._turn)(step)
         self.now += 2 * MINUTE
         self._hook("SessionEnd", reason="exit")
         return self
@@ -193,15 +198,6 @@ class Made:
         if self.paused:
             self.paused = False
             self._add(Capture(False))
-
-    def _move(self, _: str) -> None:
-        self._folder = "swallow"
-
-    def _exclude_visit(self, _: str) -> None:
-        self._folder = "secret"
-
-    def _come_back(self, _: str) -> None:
-        self._folder = "sparrow"
 
     def _compact(self, _: str) -> None:
         text = "This session is being continued from a previous conversation that ran out of context."
