@@ -241,11 +241,8 @@ def listwise(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
     table = np.zeros((len(tables), max(map(len, tables)), len(names)))
     kept, right = np.zeros((2, *table.shape[:2]), dtype=bool)
     for row, (values, each) in enumerate(zip(tables, some, strict=True)):
-        table[row, : len(values)], kept[row, : len(values)], right[row, : len(values)] = (
-            values,
-            True,
-            each.right,
-        )
+        some_of = row, slice(len(values))
+        table[some_of], kept[some_of], right[some_of] = values, True, each.right
     share = np.array([each.weight * (ORDERED_PROJECT / PROJECT if each.is_project else 1.0) for each in some])
     share /= share.sum()
 
@@ -539,10 +536,15 @@ def alarm(asked: Sequence[Asked], values: Mapping[str, float]) -> float:
     best = []
     for each in asked:
         if each.is_project and not each.has_answer and each.examined is not None and each.kind != "small":
-            own = relevance.record_evidence(each.gathered.parsed, each.examined.signals)
-            logit = relevance.logit(values, own, len(each.right))
-            best.append(float(logit.max(initial=-9.0)))
+            best.append(float(similarities(each, values).max(initial=-9.0)))
     return float(np.quantile(best, 1 - ALARMS))
+
+
+def similarities(each: Asked, values: Mapping[str, float]) -> Floats:
+    """Return the log odds that each candidate is right by itself."""
+    assert each.examined is not None
+    own = relevance.record_evidence(each.gathered.parsed, each.examined.signals)
+    return relevance.logit(values, own, len(each.right))
 
 
 def main() -> int:
@@ -561,17 +563,17 @@ def main() -> int:
     asked = asyncio.run(collect(options.data, options.homes, "dev", options.model))
     fitted = fit(asked, open_encoder(options.model, models=options.homes))
     if options.write:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-        )
-        made = {
-            "date": f"{datetime.now(UTC):%Y-%m-%d}",
-            "command": "python tests/bench/fit.py --data locomo10.json --homes FOLDER --write",
-            "commit": commit.stdout.strip(),
-            "data": "the dev halves of tests/bench/projects and stores, and of LoCoMo",
-        }
-        WEIGHTS.write_text(json.dumps({"made": made} | fitted, indent=1) + "\n")
+        command = "python tests/bench/fit.py --data locomo10.json --homes FOLDER --write"
+        data = "the dev halves of tests/bench/projects and stores, and of LoCoMo"
+        write(WEIGHTS, command, data, fitted)
     return 0
+
+
+def write(file: Path, command: str, data: str, fitted: Mapping[str, Any]) -> None:
+    """Write fitted weights, and how they were made."""
+    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
+    made = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "command": command, "commit": commit, "data": data}
+    file.write_text(json.dumps({"made": made, **fitted}, indent=1) + "\n")
 
 
 def fit(asked: Sequence[Asked], encoder: Encoder) -> dict[str, Any]:
@@ -618,11 +620,8 @@ def amendments(
         amends[kind] = logistic(rows, labels, shares, tight=2e-3)
         read = [pair for some in (found, written[kind]) for pair in readings(some, amends[kind])]
         reads[kind] = logistic(*zip(*read, strict=True), tight=1e-3)
-        for name, some in (
-            ("fitted", found),
-            ("written, dev half", written[kind]),
-            ("written, test half", tested[kind]),
-        ):
+        groups = {"fitted": found, "written, dev half": written[kind], "written, test half": tested[kind]}
+        for name, some in groups.items():
             if some.rows:
                 plain, read_too = told(kind, some, amends[kind]), told(kind, some, amends[kind], reads[kind])
                 print(f"amends, {kind}, {name}: plain {plain}; read {read_too}")
@@ -667,7 +666,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]
     rows = [{name: value for name, value in each.grounds.items() if name != "proof"} for each in found]
     least = dict.fromkeys(("closest", "covered", "covered * covered"), 0.0)
     verdict = logistic(rows, labels, shares, tight=3e-4, least=least)
-    odds = np.array([sum(verdict[name] * value for name, value in row.items()) for row in rows])
+    odds = np.array([odds_of(verdict, row) for row in rows])
     verdict["offset"] -= _alarm_odds(odds, kept)
     odds -= _alarm_odds(odds, kept)
     report(odds, labels, kept, "verdict")
@@ -683,7 +682,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]
             least=least,
         )
         for at in np.flatnonzero(inside):
-            cross[at] = sum(without[name] * value for name, value in rows[at].items())
+            cross[at] = odds_of(without, rows[at])
     inside = sources != "LoCoMo"
     report(
         cross[inside],
@@ -701,21 +700,10 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]
     similarity["offset"] += 0.405 - alarm(asked, similarity)
     print("similarity", similarity)
     for kind in ("plain", "paraphrase", "why", "name", "preference", "changed"):
-        some = [
-            each for each in asked if each.kind == kind and each.right.any() and each.examined is not None
-        ]
         above = [
-            bool(
-                (
-                    relevance.logit(
-                        similarity,
-                        relevance.record_evidence(each.gathered.parsed, each.examined.signals),
-                        len(each.right),
-                    )[each.right]
-                    >= 0.405
-                ).any()
-            )
-            for each in some
+            (similarities(each, similarity)[each.right] >= 0.405).any()
+            for each in asked
+            if each.kind == kind and each.right.any() and each.examined is not None
         ]
         print(f"  {kind}: {100 * np.mean(above):.0f} % right at .6")
     return {"verdict": verdict, "verdict_read": verdict_read, "right": right, "similarity": similarity}
@@ -756,10 +744,8 @@ def read_verdict(found: Sequence[Verdict], plain: Floats, least: Mapping[str, fl
 
 def _alarm_odds(odds: Floats, kept: Sequence[Asked]) -> float:
     """Return the log odds that only `CERTAIN` of the projects' questions that nothing answers exceed."""
-    without = [
-        value for value, each in zip(odds, kept, strict=True) if each.is_project and not each.has_answer
-    ]
-    return float(np.quantile(without, 1 - CERTAIN))
+    without = [each.is_project and not each.has_answer for each in kept]
+    return float(np.quantile(odds[without], 1 - CERTAIN))
 
 
 def report(odds: Floats, labels: Sequence[bool], kept: Sequence[Asked], name: str) -> None:

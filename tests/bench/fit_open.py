@@ -11,16 +11,13 @@ fitted without it), which is what to look at while choosing.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import projects
 import told
-from fit import logistic
+from fit import logistic, write
 
 from scrubjay.text import open_points
 from scrubjay.text.titles import Exchange
@@ -119,10 +116,7 @@ def main() -> int:
         print(f"{label}: found, wrong", *whole.cells()[2:], "cv", *cross.cells()[2:])
     print(dict(sorted(weights.items(), key=lambda each: -each[1])))
     if options.write:
-        commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
-        made = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "commit": commit, "data": "dev"}
-        made["command"] = "python tests/bench/fit_open.py --write"
-        WEIGHTS.write_text(json.dumps({"made": made, "weights": weights}, indent=1) + "\n")
+        write(WEIGHTS, "python tests/bench/fit_open.py --write", "dev", {"weights": weights})
     return 0
 
 

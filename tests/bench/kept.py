@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from figures import say
 from locomo import Haystack
 from projects import Record
 
@@ -99,11 +99,7 @@ async def opened(
             await record_all(core, said)
             await embed_all(core)
             (path / "complete").touch()
-            print(
-                f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s",
-                file=sys.stderr,
-                flush=True,
-            )
+            say(f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s")
         await core.indexer.check_space()
         if core.indexer.trouble:
             raise RuntimeError(core.indexer.trouble)
