@@ -6,18 +6,15 @@ and has a bound.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from assistant import PATIENCE, engines, until
+from assistant import Pipe, engines, until
 
 from scrubjay.home.paths import open_home
 from scrubjay.pipe.client import EngineClient, open_client
@@ -32,39 +29,21 @@ ON_POSIX = pytest.mark.skipif(
 INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
 
 
-class Client:
-    """A coding assistant, as far as a pipe can tell: it owns both ends of the pipe's standard streams."""
+class Client(Pipe):
+    """A coding assistant, as far as a pipe can tell."""
 
     def __init__(
         self, root: str, *, version: str = "0.1.0", idle: float = 0.5, flags: tuple[str, ...] = (), **env: str
     ) -> None:
         command = [sys.executable, ECHO_PIPE, root, version, str(idle), *flags]
-        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.process = subprocess.Popen(command, env={**os.environ, **env}, **streams)
-        self._unread = b""
+        super().__init__(command, subprocess.PIPE, env={**os.environ, **env})
 
     def say(self, id: int | str | None, method: str, **params: object) -> None:
         message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id})
-        self.send(json.dumps(message).encode() + b"\n")
-
-    def send(self, data: bytes) -> None:
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        self.write(json.dumps(message).encode() + b"\n")
 
     def call(self, id: int | str, tool: str = "search_memories", **arguments: object) -> None:
         self.say(id, "tools/call", name=tool, arguments=arguments)
-
-    def hear(self) -> dict:
-        end = time.monotonic() + PATIENCE
-        while b"\n" not in self._unread:
-            assert select.select([self.process.stdout], [], [], end - time.monotonic())[0], (
-                "the pipe says nothing"
-            )
-            data = os.read(self.process.stdout.fileno(), 1 << 20)
-            assert data, f"the pipe ended: {self.process.stderr.read().decode()}"
-            self._unread += data
-        line, _, self._unread = self._unread.partition(b"\n")
-        return json.loads(line)
 
     def open(self) -> dict:
         """Initialize as clients do; return the engine's answer."""
@@ -76,18 +55,6 @@ class Client:
     def pid_of_engine(self) -> int:
         self.call("pid")
         return self.hear()["result"]["pid"]
-
-    def leave(self) -> int:
-        """Close the pipe's standard input and wait for it to go; its exit code."""
-        self.process.stdin.close()
-        return self.process.wait(PATIENCE)
-
-    def dispose(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            with contextlib.suppress(BrokenPipeError):  # data buffered for a pipe that has exited
-                stream.close()
 
 
 @pytest.fixture
@@ -108,7 +75,7 @@ def start(root) -> Iterator[Callable[..., Client]]:
 
     yield started
     for client in clients:
-        client.dispose()
+        client.kill()
 
 
 def heard(root: str) -> list[tuple[int, str]]:

@@ -16,7 +16,7 @@ pytestmark = [ON_POSIX, pytest.mark.long]
 def test_ids_keep_their_type_and_lines_their_bytes(start):
     client = start()
     client.open()
-    client.send(
+    client.write(
         '{ "jsonrpc":"2.0",  "id":"é\\u00e9", "method":"tools/call", '
         '"params":{"arguments":{"a":"ü\\n"}} }\r\n'.encode()
     )
@@ -30,10 +30,10 @@ def test_ids_keep_their_type_and_lines_their_bytes(start):
 def test_a_line_above_the_limit_is_refused_and_the_next_one_answered(start):
     client = start()
     client.open()
-    client.send(b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"text":"')
+    client.write(b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"text":"')
     for _ in range(65):
-        client.send(b"x" * (1 << 20))
-    client.send(b'"}}\n')
+        client.write(b"x" * (1 << 20))
+    client.write(b'"}}\n')
     answer = client.hear()
     assert answer["id"] == 5 and "33554432 bytes" in answer["error"]["message"]
     client.call(6)
@@ -63,7 +63,7 @@ def test_the_end_of_input_does_not_wait_forever(start, tmp_path):
 
 def test_a_last_line_without_a_newline_is_answered(start):
     client = start()
-    client.send(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    client.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
     client.process.stdin.close()
     assert client.hear()["id"] == 1
 
@@ -74,7 +74,7 @@ def test_an_invalid_message_is_answered_and_does_not_affect_later_ones(start):
     lines = ["5", "{}", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"jsonrpc":"2.0","id":1}']
     lines += [f'{{"jsonrpc":"2.0","id":{each},"method":"ping"}}' for each in bad_ids]
     for line in lines:
-        client.send(line.encode() + b"\n")
+        client.write(line.encode() + b"\n")
         answer = client.hear()
         assert answer["error"]["code"] == -32600 and answer["id"] == (1 if line == lines[4] else None), line
     assert client.open()["id"] == 0
@@ -89,7 +89,7 @@ def test_a_line_that_is_not_json_is_answered_with_a_parse_error_without_an_id(st
         f'{{"jsonrpc":"2.0","id":{"9" * 5_000},"method":"ping"}}',
         '{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}',
     ):
-        client.send(line.encode("latin-1") + b"\n")
+        client.write(line.encode("latin-1") + b"\n")
         answer = client.hear()
         assert answer["error"]["code"] == -32700 and answer["id"] is None, line
     assert client.open()["id"] == 0

@@ -43,22 +43,52 @@ def engines(root: str) -> list[psutil.Process]:
     return found
 
 
-class Assistant:
-    """One client, initialized: it owns both ends of its pipe's standard streams."""
+class Pipe:
+    """A command that speaks in lines of JSON, and both ends of its standard streams."""
+
+    def __init__(self, command: Sequence[str], stderr: int = subprocess.DEVNULL, **place: Any) -> None:
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
+        self.process = subprocess.Popen(command, **streams, **place)
+        self._unread = b""
+
+    def write(self, data: bytes) -> None:
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """The next message."""
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self._unread:
+            rest = max(end - time.monotonic(), 0)
+            assert select.select([self.process.stdout], [], [], rest)[0], "the pipe says nothing"
+            data = os.read(self.process.stdout.fileno(), 1 << 20)
+            assert data, f"the pipe ended with {self.process.wait(PATIENCE)}"
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
+        return json.loads(line)
+
+    def leave(self) -> int:
+        """Close the pipe's standard input, as a client does at its end; the exit code."""
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """Kill the pipe with SIGKILL, and close its streams."""
+        self.process.kill()
+        self.process.wait()
+        for stream in filter(None, (self.process.stdin, self.process.stdout, self.process.stderr)):
+            with contextlib.suppress(BrokenPipeError):  # data that was buffered for a pipe that has exited
+                stream.close()
+
+
+class Assistant(Pipe):
+    """One client, initialized."""
 
     def __init__(self, user: User, *, cwd: Path | None = None, command: Sequence[str] | None = None) -> None:
-        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(
-            command or console_command(), env=user.env, cwd=cwd or user.project, **streams
-        )
-        self._unread = b""
+        super().__init__(command or console_command(), env=user.env, cwd=cwd or user.project)
         self._ids = 0
-        answer = self.ask(
-            "initialize",
-            protocolVersion="2025-11-25",
-            capabilities={},
-            clientInfo={"name": "t", "version": "1"},
-        )
+        about = {"capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        answer = self.ask("initialize", protocolVersion="2025-11-25", **about)
         assert "result" in answer, answer
         self.about = answer["result"]
         self.send({"method": "notifications/initialized"})
@@ -97,32 +127,8 @@ class Assistant:
         ]
 
     def leave(self) -> None:
-        """Close the pipe's standard input, as a client does at its end, and wait for its exit."""
-        self.process.stdin.close()
-        assert self.process.wait(PATIENCE) == 0
-
-    def kill(self) -> None:
-        """Kill the pipe with SIGKILL, and close its streams."""
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(BrokenPipeError):  # data that was buffered for a pipe that has exited
-                stream.close()
+        assert super().leave() == 0
 
     def send(self, message: dict[str, Any]) -> None:
         """Send a message."""
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self.process.stdin.flush()
-
-    def hear(self) -> dict[str, Any]:
-        """The next message."""
-        end = time.monotonic() + PATIENCE
-        while b"\n" not in self._unread:
-            assert select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0], (
-                "the pipe says nothing"
-            )
-            data = os.read(self.process.stdout.fileno(), 1 << 20)
-            assert data, f"the pipe ended with {self.process.wait(PATIENCE)}"
-            self._unread += data
-        line, _, self._unread = self._unread.partition(b"\n")
-        return json.loads(line)
+        self.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
