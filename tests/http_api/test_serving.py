@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
-from answering import answering, facts
+from answering import answering
 from mcp import Client, StdioServerParameters
 from mcp_calls import connected, kept, said, served
 from user import User, make_user
 
 from scrubjay.hosts.installation import console_command
+from scrubjay.wire.address import engine_facts
 
 __all__ = ["served"]  # a fixture
 
@@ -24,7 +25,7 @@ ENDS_SECONDS = 15.0  # 5 for requests in flight, and a margin for a busy machine
 
 def test_the_address_is_printed_and_published_in_engine_json(served: tuple[User, str]):
     user, url = served
-    assert facts(user)["http"] == url and not url.endswith(":0")
+    assert engine_facts(user.home)["http"] == url and not url.endswith(":0")
     assert url in user.gets("status")
     assert json.loads(user.gets("status", "--json"))["http"] == url
     assert url in user.types("doctor").stdout
@@ -52,7 +53,7 @@ def test_open_connections_do_not_delay_the_shutdown(tmp_path: Path):
         began = time.monotonic()
         owner.gets("stop")
         assert time.monotonic() - began < ENDS_SECONDS
-        assert not facts(owner)
+        assert not Path(owner.home.engine_json).exists()
         for connection in idle:
             connection.close()
 
@@ -65,10 +66,10 @@ async def test_an_engine_started_by_a_client_gives_way_and_the_client_stays_conn
     )
     async with Client(pipe) as client:
         fact = await kept(client, "The whimbrel was there before HTTP was.")
-        assert facts(owner)["auto"] and facts(owner)["http"] is None
+        assert engine_facts(owner.home)["auto"] and engine_facts(owner.home)["http"] is None
         with answering(owner) as url:
             assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
-            assert not facts(owner)["auto"] and facts(owner)["http"] == url
+            assert not engine_facts(owner.home)["auto"] and engine_facts(owner.home)["http"] == url
             async with connected(url) as other:
                 address = f"scrubjay://memory/{fact}?scope=*"  # this client is in no project
                 assert "whimbrel" in (await other.read_resource(address)).contents[0].text
@@ -80,7 +81,7 @@ async def test_an_engine_started_by_a_client_gives_way_and_the_client_stays_conn
 def test_a_public_address_needs_a_token_before_anything_is_started(tmp_path: Path):
     newcomer = make_user(tmp_path)
     assert "scrubjay token add" in newcomer.refused("serve", "--http", "0.0.0.0:0")
-    assert not facts(newcomer)
+    assert not Path(newcomer.home.engine_json).exists()
     key = tmp_path / "key"
     key.write_text("sm_a_key_of_the_users_own\n")
     with answering(newcomer, "--token-file", str(key)) as url:

@@ -3,11 +3,9 @@ answers by itself.
 
     python echo_engine.py serve VERSION IDLE_SECONDS [auto] [loopback]
 
-Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the
-first time,
-`{"die": true}` every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH
-exists. It notes each
-line it reads in `heard`. With a file named `fails` in the home it does not start.
+Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the first time,
+`{"die": true}` every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH exists.
+It notes each line it reads in `heard`. With a file named `fails` in the home it does not start.
 """
 
 from __future__ import annotations
@@ -26,18 +24,14 @@ from scrubjay.pipe.stdio import attach
 from scrubjay.wire import lock
 from scrubjay.wire.hello import Hello
 
-NO_OFFER = {
-    way: {"versions": [], "answers": {}} for way in ("handshake", "modern")
-}  # each answer is an engine's
+# each answer is an engine's
+NO_OFFER = {way: {"versions": [], "answers": {}} for way in ("handshake", "modern")}
 
 
 async def answer(method: str, params: dict, version: str) -> dict:
     if method == "initialize":
-        return {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "serverInfo": {"name": "echo", "version": version},
-        }
+        about = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        return {**about, "serverInfo": {"name": "echo", "version": version}}
     if method == "tools/list":
         return {"tools": [], "pid": os.getpid()}
     arguments = params.get("arguments", {})

@@ -37,9 +37,8 @@ def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.Te
     ]
     assert places == sorted(places), "each answer stands below its question"
     assert len(re.findall(r"^   > turn ", done.stdout, re.MULTILINE)) == len(QUESTIONS)
-    assert (
-        len(re.findall(r"^     turn ", done.stdout, re.MULTILINE)) == 5
-    )  # two neighbours each, but the first turn has only one
+    # two neighbours each, but the first turn has only one
+    assert len(re.findall(r"^     turn ", done.stdout, re.MULTILINE)) == 5
     assert len(done.stdout.splitlines()) <= 50
     locks = f"scrubjay-{os.getuid()}"  # of the cores, which all engines of a machine share
     left_over = {each.name for each in tmp_path.iterdir()} - {locks}

@@ -31,9 +31,8 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
     found = other.get("search_memories", **asked, prev_turns=1, next_turns=1)
     (hit,) = found["results"]
     assert "Decision: the atlas service moves to gRPC" in hit["memory"]
-    assert (hit["session_id"], hit["turn"], hit["source"]) == ("tuesday", 2, "hook:stop") and hit[
-        "scope"
-    ].startswith("repo_sparrow__")
+    assert (hit["session_id"], hit["turn"], hit["source"]) == ("tuesday", 2, "hook:stop")
+    assert hit["scope"].startswith("repo_sparrow__")
     assert [(near["turn"], near["reason"]) for near in found["related"]] == [(1, "window"), (3, "window")]
     assert "pool connections" in found["related"][0]["memory"] and "degraded" not in found
     whole = other.ask("resources/read", uri=f"scrubjay://turn/{hit['id']}")["result"]["contents"][0]["text"]
@@ -51,9 +50,8 @@ def test_a_session_opens_with_the_last_one_with_and_without_a_running_engine(use
     answers: list[str] = []
     until(lambda: answers.append(user.opens("tuesday")) or "Never push" in answers[-1], "an opening")
     told = answers[-1]
-    assert (
-        "Last session: " in told and "atlas service moves to gRPC" in told and "Never push to main." in told
-    )
+    for text in ("Last session: ", "atlas service moves to gRPC", "Never push to main."):
+        assert text in told
     client.leave()
     user.gets("stop")
     until(lambda: not engines(user.home.root), "the engine ends")
@@ -74,9 +72,8 @@ def test_turns_captured_without_an_engine_are_stored_once_and_in_order(user, ope
     # a hook that the host fires again
     user.says("Question number 11 about the atlas", "Answer number 11", session="s", turn=11)
     assert len(spool.events(user.home, "answer")) >= 12 and not engines(user.home.root)
-    hits = opens().get("search_memories", query="question about the atlas", session_id="s", top_k=100)[
-        "results"
-    ]
+    found = opens().get("search_memories", query="question about the atlas", session_id="s", top_k=100)
+    hits = found["results"]
     said = {hit["turn"]: hit["memory"] for hit in hits}
     assert len(hits) == 12 and sorted(said) == list(range(12))
     assert all(text.count(f"number {number}") == 2 for number, text in said.items())
@@ -99,9 +96,8 @@ def test_a_scope_never_leaks_into_another(user, opens):
     near = {"top_k": 1, "prev_turns": 20, "next_turns": 20}
     assert beta.get("search_memories", query="session of the same name", **near)["related"] == []
     assert len(alpha.recall("launch code of the zebra", search_mode="hybrid")) == 3
-    assert (
-        len(beta.recall("launch code of the zebra", scope="*", search_mode="hybrid")) >= 3
-    )  # asked for by name
+    by_name = beta.recall("launch code of the zebra", scope="*", search_mode="hybrid")
+    assert len(by_name) >= 3
 
 
 def repository(folder: Path) -> Path:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO
 
 from assistant import until
@@ -19,8 +17,7 @@ from scrubjay.hosts.installation import console_command
 
 @contextlib.contextmanager
 def answering(user: User, *options: str, at: str = "127.0.0.1:0", loaded: bool = True) -> Iterator[str]:
-    """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in
-    `engine.json`.
+    """`scrubjay serve --http` until the block ends; the URL that it prints.
 
     The block begins when the engine has `loaded`, because a busy machine may take longer for that than an
     engine lets a request wait.
@@ -55,9 +52,3 @@ def _url(lines: IO[str]) -> str:
 
 def _state(user: User) -> str:
     return str(json.loads(user.gets("status", "--json"))["engine"]["state"])
-
-
-def facts(user: User) -> dict[str, object]:
-    """The contents of `engine.json`."""
-    path = Path(user.home.engine_json)
-    return json.loads(path.read_text()) if os.path.exists(path) else {}

@@ -28,11 +28,10 @@ def save_bert(folder: Path, *, layers: int = 3, half: bool = False) -> Path:
     model = BertModel(config)
     (model.half() if half else model).save_pretrained(folder)
     shutil.copy(FOLDER / VOCABULARY, folder)
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
     modules = [
         {"idx": place, "name": str(place), "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for place, (path, kind) in enumerate(
-            [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
-        )
+        for place, (path, kind) in enumerate(kinds.items())
     ]
     settings: dict[str, object] = {
         "modules.json": modules,

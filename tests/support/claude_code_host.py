@@ -70,18 +70,22 @@ class Host:
             cwd=self.project,
         )
 
-    def raw_output(self, data: bytes, hook: str = "") -> bytes:
-        """The output of a hook for these bytes; it must exit with 0 and print nothing on stderr."""
+    def _run(self, data: bytes, hook: str) -> tuple[bytes, bytes]:
         with self.start(hook) as process:
             out, err = process.communicate(data, timeout=30)
-        assert (process.returncode, err) == (0, b"")
+        assert process.returncode == 0
+        return out, err
+
+    def raw_output(self, data: bytes, hook: str = "") -> bytes:
+        """The output of a hook for these bytes; it must exit with 0 and print nothing on stderr."""
+        out, err = self._run(data, hook)
+        assert err == b""
         return out
 
     def complaint(self, hook: str, **fields: object) -> str:
         """The standard error of a hook; its answer must be empty."""
-        with self.start(hook) as process:
-            out, err = process.communicate(self.payload(hook, **fields), timeout=30)
-        assert (process.returncode, out) == (0, b"{}\n")
+        out, err = self._run(self.payload(hook, **fields), hook)
+        assert out == b"{}\n"
         return err.decode()
 
     def raw(self, hook: str, data: bytes) -> dict:

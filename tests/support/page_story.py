@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hashing_encoder import HashingEncoder
 from playwright.sync_api import Page as Tab
+from rows_made import a_turn
 from said import document, fact, turn
 
 from scrubjay import VERSION
@@ -129,13 +130,12 @@ def _exported(path: Path, now: datetime) -> Path:
     for number in range(SESSIONS):
         bird = BIRDS[number % len(BIRDS)]
         for at in range(TURNS // SESSIONS):
-            began = now - timedelta(hours=9 * number, minutes=30 - at)
-            port = 8000 + number
+            began, port = now - timedelta(hours=9 * number, minutes=30 - at), 8000 + number
             turns.append(
-                Turn(
-                    id=f"turn_{number:04}{at:04}",
+                a_turn(
+                    began,
+                    f"turn_{number:04}{at:04}",
                     scope=MINE if number % 3 else OTHER,
-                    partition_id="mem_episodic",
                     source="hook:stop",
                     host="claude-code" if number % 2 else "codex",
                     session_id=f"session-{number}",
@@ -145,10 +145,6 @@ def _exported(path: Path, now: datetime) -> Path:
                     tools=("Bash",),
                     files=(f"src/{bird}.py",),
                     metadata={"commands": [f"pytest {bird}"]},
-                    started_at=began,
-                    created_at=began,
-                    updated_at=began,
-                    last_accessed_at=began,
                 )
             )
     counts = RecordCounts(turns=len(turns), memories=0, documents=0)
