@@ -10,6 +10,7 @@ import platform
 import shlex
 import sys
 import time
+import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -134,6 +135,12 @@ def options(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     return parser
+
+
+def definitions(name: str, **values: object) -> str:
+    """What the words in the tables of a benchmark mean, with these values."""
+    text = tomllib.loads(Path(__file__).with_name("definitions.toml").read_text("utf-8"))[name]
+    return text.format(**values)
 
 
 def any_short(rows: Iterable[Row]) -> bool:

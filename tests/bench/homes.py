@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -65,7 +65,7 @@ class Place:
     def __exit__(self, *_: object) -> None:
         for client in self._clients:
             client.close()
-        end(list(self._processes()))
+        end_all("SCRUBJAY_HOME", self.home)
         shutil.rmtree(self.folder)
 
     def client(self) -> Client:
@@ -140,8 +140,9 @@ def processes_with(variable: str, home: Path) -> Iterator[psutil.Process]:
                 yield process
 
 
-def end(processes: Sequence[psutil.Process]) -> None:
-    """Ask processes to end, and kill those that do not."""
+def end_all(variable: str, home: Path) -> None:
+    """Ask the processes with this home to end, and kill those that do not."""
+    processes = list(processes_with(variable, home))
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.terminate()

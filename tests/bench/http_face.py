@@ -8,6 +8,7 @@ The file cannot be called `http.py`: next to the other benchmarks it would shado
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import subprocess
@@ -32,15 +33,6 @@ from scrubjay.wire.address import engine_facts
 
 PASSAGES = 10_000
 CONNECTIONS, PER_SECOND = 50, 25
-DEFINITIONS = """\
-one engine (`scrubjay serve --http 127.0.0.1:0`) over {passages:,} facts of 40 to 250 characters in 8 tags; 60,000 words by Zipf's law;
-vectors of {real:,} facts by the bundled model, the others drawn near them (cosine 0.8). Every search has a question of its own, asks
-10 facts of one tag, and is embedded by the engine. loopback and pipe: the same kind of search in turn, by POST /v4/search on one
-connection that stays open and by `search_memories` over `scrubjay stdio`. open loop: {connections} connections, {per_second} searches a
-second for {seconds} s; the clock of a search starts when it is due, whether or not a connection is free. memory: resident memory of the
-engine 10 s after the start of the open loop and at its end. closed loop: each connection asks again as soon as it is answered,
-{closed} s. add: POST /v3/documents of a text with a rare word, one after another, GET of it at once, and /v4/search for the word, again
-and again, until it is found."""
 
 
 class Visitor:
@@ -83,26 +75,23 @@ def main() -> int:
     about, rows = header(), []
     with Place() as place:
         say(f"filling a home with {PASSAGES:,} facts")
-        fill_with_facts(open_home(str(place.home)), PASSAGES)
+        asyncio.run(fill_with_facts(open_home(str(place.home)), PASSAGES))
         with served(place) as (url, engine):
             say("searching over loopback and the pipe")
             rows += _both_ways(place, url, 200 // share)
-            _show(rows[-3:])
             say(f"open loop for {seconds} s")
             rows += _open_loop(url, engine, seconds)
-            _show(rows[-3:])
             say("closed loop")
             rows += [_closed_loop(url, connections, closed) for connections in (1, 8)]
-            _show(rows[-2:])
             say("adding")
             rows += _adds(url, 100 // share)
     facts = {"passages": PASSAGES, "real": REAL, "connections": CONNECTIONS}
     facts |= {"per_second": PER_SECOND, "seconds": seconds, "closed": closed}
-    definitions = DEFINITIONS.format(**facts)
+    meaning = figures.definitions("http", **facts)
     written = [
         {"what": row.what, "measured": row.measured, "verdict": row.verdict, **row.samples} for row in rows
     ]
-    report(about, definitions, table(rows), file=options.json, definitions=definitions, rows=written)
+    report(about, meaning, table(rows), file=options.json, definitions=meaning, rows=written)
     return int(any_short(rows))
 
 
@@ -210,12 +199,8 @@ def _closed_loop(url: str, connections: int, seconds: int) -> Row:
     with ThreadPoolExecutor(connections) as pool:
         every = [each for ms in pool.map(visit, range(connections)) for each in ms]
     told = f"{len(every) / seconds:.0f} searches/s, {spread(every)}"
-    return Row(
-        f"closed loop, {connections} connection{'s' if connections > 1 else ''}",
-        "",
-        told,
-        samples={"ms": every},
-    )
+    what = f"closed loop, {connections} connection{'s' if connections > 1 else ''}"
+    return Row(what, "", told, samples={"ms": every})
 
 
 def _adds(url: str, count: int) -> list[Row]:
@@ -223,19 +208,15 @@ def _adds(url: str, count: int) -> list[Row]:
     missing, statuses = 0, set()
     for number in range(count):
         word = f"rareword{number:05d}x"
-        body = {
-            "content": f"Number {number} of the added texts says {word}.",
-            "containerTag": f"added-{number % 8}",
-        }
+        text = f"Number {number} of the added texts says {word}."
+        body = {"content": text, "containerTag": f"added-{number % 8}"}
         start = time.perf_counter()
         status, answer = visitor.ask("POST", "/v3/documents", body)
         added.append((time.perf_counter() - start) * 1e3)
         statuses.add((status, answer.get("status")))
         missing += visitor.ask("GET", f"/v3/documents/{answer['id']}")[0] != 200
         wanted = {"q": word, "containerTag": body["containerTag"], "threshold": 0, "limit": 3}
-        while not any(
-            word in each["memory"] for each in visitor.ask("POST", "/v4/search", wanted)[1]["results"]
-        ):
+        while word not in str(visitor.ask("POST", "/v4/search", wanted)[1]["results"]):
             if time.perf_counter() - start > 30:
                 raise RuntimeError(f"{word} is never found.")
         found.append((time.perf_counter() - start) * 1e3)
@@ -250,12 +231,6 @@ def _question(number: int) -> tuple[str, str]:
     """(tag, question) of this number; no two are alike."""
     scope, question = scale_text.question(abs(number) + (10**7 if number < 0 else 0), PASSAGES)
     return scale_text.scope_name(scope), question
-
-
-def _show(rows: list[Row]) -> None:
-    """Print the results so far, for a long run that is ended early."""
-    for row in rows:
-        say(f"    {row.what}: {row.measured}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def main() -> int:
     chosen = [number - 1 for number in given.conversations or range(1, len(every) + 1)]
     about = header()
     with tempfile.TemporaryDirectory(prefix="scrubjay-injection-") as folder:
-        prompted = asyncio.run(_all(every, chosen, given.homes or Path(folder)))
+        prompted = asyncio.run(_prompted(every, chosen, given.homes or Path(folder)))
     took = list(times(given.prompts)) if given.prompts else []
     values = {"prompts": list(map(asdict, prompted)), "times": list(map(asdict, took))}
     report(about, contents(prompted), *([table(took)] if took else []), file=given.json, **values)
@@ -81,11 +81,8 @@ def said_by_developer() -> list[Said]:
     return said
 
 
-async def _all(every: Sequence[Haystack], chosen: Sequence[int], homes: Path) -> list[Prompted]:
-    return [each async for each in _prompted(every, chosen, homes)]
-
-
-async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Path) -> AsyncIterator[Prompted]:
+async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Path) -> list[Prompted]:
+    found = []
     for number in chosen:
         haystack, foreign = every[number], every[(number + 2) % len(every)]
         half = haystack.questions[0].half
@@ -93,18 +90,18 @@ async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Pat
             for question in haystack.questions:
                 if question.category != ADVERSARIAL:
                     turns = {(session, str(turn)) for session, turn in question.evidence}
-                    yield await _prompt(core, question.text, "answered", half, turns, None)
+                    found.append(await _prompt(core, question.text, "answered", half, turns, None))
             for question in foreign.questions:
                 if question.category != ADVERSARIAL:
-                    yield await _prompt(
-                        core, renamed(question.text, foreign, haystack), "foreign", half, set(), None
-                    )
+                    text = renamed(question.text, foreign, haystack)
+                    found.append(await _prompt(core, text, "foreign", half, set(), None))
             for prompt in DEVELOPER["work"]:
-                yield await _prompt(core, prompt, "work prompts", half, set(), None)
+                found.append(await _prompt(core, prompt, "work prompts", half, set(), None))
     async with opened(homes, "developer", said_by_developer()) as core:
         for kind, questions in QUESTIONS.items():
             for text, words in questions:
-                yield await _prompt(core, text, kind, "developer", set(), words)
+                found.append(await _prompt(core, text, kind, "developer", set(), words))
+    return found
 
 
 async def _prompt(
@@ -136,14 +133,8 @@ def contents(prompted: Sequence[Prompted]) -> str:
             if not some:
                 continue
             blocks = [[each.blocks[floor] for each in some] for floor in FLOORS]
-            lines.append(
-                (
-                    f"{kind}, {half}",
-                    str(len(some)),
-                    "silent, %",
-                    *(percent(not count for count, _ in each) for each in blocks),
-                )
-            )
+            silent = (percent(not count for count, _ in each) for each in blocks)
+            lines.append((f"{kind}, {half}", str(len(some)), "silent, %", *silent))
             if kind.endswith("answered"):
                 spoken = [[(count, right) for count, right in each if count] for each in blocks]
                 shares = {

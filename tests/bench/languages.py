@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import projects
+from figures import percent
 from kept import SCOPE, opened, said_by
 
 from scrubjay.models.requests import SearchMemories
@@ -81,14 +82,14 @@ async def _places(
     return places, bands
 
 
-def _share(places: list[int], most: int) -> str:
-    return f"{100 * sum(place < most for place in places) / len(places):.1f}"
-
-
 def _print(name: str, places: dict[str, list[int]], bands: dict[str, list[str]]) -> None:
     """Print, by kind, the share of right records first / among five, and of strong / weak / empty answers."""
     for kind, said in sorted(bands.items()):
-        found = f"{_share(places[kind], 1)} / {_share(places[kind], _HITS)}, " if places.get(kind) else ""
+        found = (
+            " / ".join(percent(at < most for at in places[kind]) for most in (1, _HITS)) + ", "
+            if places.get(kind)
+            else ""
+        )
         called = " / ".join(f"{100 * said.count(band) / len(said):.0f}" for band in _BANDS)
         print(f"{name}, {kind} ({len(said)}): {found}{called}", flush=True)
 

@@ -17,6 +17,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from figures import grid
+
 from scrubjay.encoders import open_encoder
 from scrubjay.text import likeness
 
@@ -86,41 +88,26 @@ def share(rule: Rule, found: Sequence[Pair]) -> str:
     return f"{right}/{len(found)} {100 * right / max(1, len(found)):.0f} %"
 
 
-def table(known: Sequence[Pair]) -> Iterator[str]:
+def table(known: Sequence[Pair]) -> Iterator[list[str]]:
     """A line for each kind, and one for all."""
     rules = {
         "thresholds": baseline([pair for pair in known if pair.half == "dev"]),
         "ours": ours,
         "ours, words alone": by_words,
     }
-    yield "| kind | " + " | ".join(f"{half}: {name}" for half in HALVES for name in rules) + " |"
-    yield "|--|" + "--:|" * len(rules) * len(HALVES)
+    yield ["kind", *(f"{half}: {name}" for half in HALVES for name in rules)]
     for kind in [*dict.fromkeys(pair.kind for pair in known), "all"]:
         cells = [
             share(rule, [pair for pair in known if pair.half == half and kind in (pair.kind, "all")])
             for half in HALVES
             for rule in rules.values()
         ]
-        yield f"| {kind} | {' | '.join(cells)} |"
-
-
-def precision(known: Sequence[Pair]) -> Iterator[str]:
-    """A line for each verdict: its precision and its recall."""
-    yield "| word | " + " | ".join(f"{half}: {what}" for half in HALVES for what in ("right", "said")) + " |"
-    yield "|--|" + "--:|" * 2 * len(HALVES)
-    for word in ("known", "contradict", "update", "similar", "none"):
-        cells = []
-        for half in HALVES:
-            there = [pair for pair in known if pair.half == half]
-            said = [pair for pair in there if ours(pair) == word]
-            due = [pair for pair in there if word in pair.label.split("/")]
-            cells += [share(ours, said), share(ours, due)]
-        yield f"| {word} | {' | '.join(cells)} |"
+        yield [kind, *cells]
 
 
 def main() -> None:
     known = pairs()
-    print(*table(known), "", *precision(known), sep="\n")
+    print(grid(list(table(known))))
     half = "test" if "--test" in sys.argv[1:] else "dev"
     print(f"\nTold wrongly, of the {half} half:")
     for pair in known:

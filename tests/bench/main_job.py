@@ -53,17 +53,9 @@ def main() -> int:
     parser.add_argument(
         "--quick", action="store_true", help="two minutes instead of half an hour: few repetitions, 200 turns"
     )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=GROUPS,
-        default=list(GROUPS),
-        metavar="GROUP",
-        help=f"of {', '.join(GROUPS)}",
-    )
-    parser.add_argument(
-        "--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000"
-    )
+    several = {"nargs": "+", "metavar": "NAME"}
+    parser.add_argument("--only", choices=GROUPS, default=list(GROUPS), help=", ".join(GROUPS), **several)
+    parser.add_argument("--sizes", type=int, help="turns for recall, instead of 1000 10000", **several)
     options = parser.parse_args()
     homes.need_command(parser)
     effort = QUICK if options.quick else FULL

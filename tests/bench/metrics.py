@@ -17,16 +17,6 @@ BUDGETS = {"1000": {"text_tokens": 1_000}, "2000": {"text_tokens": 2_000}}
 MODES: dict[str, dict[str, int]] = WINDOWS | BUDGETS
 _PASSED_OVER = 10  # a budget is full when so many texts did not fit any more
 
-DEFINITIONS = """\
-H: the first 10 hits. R: what came back, hits and neighbours, each turn once. E: the turns a question's evidence names.
-any: R meets E. frac: the share of E in R. full: all of E is in R. MRR: 1 / rank of the first hit of H in E, else 0.
-w0, w2: 10 hits alone, and with up to two turns each side, of the same session.
-1,000, 2,000: of up to 100 hits those whose bare texts fill so many tokens, best first; a text without room is passed over, ten are the end.
-session: a session of R holds a turn of E. pooled: all conversations of this run in one store; the conversation must be right too.
-tokens: the sum of ceil(characters / 4) over the texts of R. dev: conversations 1, 3, 5, 7, 9; test: the others.
-A hit that an earlier hit's window holds already is skipped by scrubjay; the baselines count it among their ten.
-bm25: k1 0.9, b 0.4, Porter's stems, stop words. dense: cosine. rrf: both by rank, k = 60. All index `speaker: text`."""
-
 
 class Found(NamedTuple):
     """What one search returned: ranked hits, their neighbours, and the tokens of all their texts."""

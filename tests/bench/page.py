@@ -27,14 +27,6 @@ from scrubjay import VERSION
 from scrubjay.models.records import Memory, Turn, content_hash
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of
 
-DEFINITIONS = """\
-first view: from navigation start until the first session stands in the DOM (a MutationObserver); opened by a link, with the exchange
-of its key and an empty cache, in a window that was opened two seconds before (its own pages keep Chromium busy until then), and loaded again. server: of the call `sessions` in it (of a link's: of the exchange, which brings its answer), from the first
-byte sent to the last received, as Chromium times it.
-bytes: headers and bodies as they came over the wire until then. keystroke: from the last key of a question until its hits stand in
-the DOM; keys 200 ms after the hits. memory: anonymous resident (RssAnon), of the engine; more than
-before anybody asked for a link, after 40 searches over MCP and a rest. The summaries of the sessions were written before. Median of the rounds unless it
-says otherwise."""
 SEEN = """
   window.seen = new Promise((done) => new MutationObserver((_, watch) => {
     if (!document.querySelector(".session")) return;
@@ -65,7 +57,8 @@ def main() -> int:
         _fill(place, options)
         rows = list(_measured(place, options.rounds, options.turns))
     values = {row.what: row.samples for row in rows}
-    report(about, DEFINITIONS, table(rows), file=options.json, definitions=DEFINITIONS, values=values)
+    meaning = figures.definitions("page")
+    report(about, meaning, table(rows), file=options.json, definitions=meaning, values=values)
     return int(any_short(rows))
 
 
@@ -106,12 +99,8 @@ def _lines(turns: int, facts: int) -> Iterator[bytes]:
 
 def _common(said: scale_text.Said, partition_id: str, at: datetime) -> dict[str, Any]:
     times = dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), at)
-    return {
-        "scope": scale_text.scope_name(said.scope),
-        "partition_id": partition_id,
-        "source": "bench",
-        **times,
-    }
+    place = {"scope": scale_text.scope_name(said.scope), "partition_id": partition_id}
+    return {**place, "source": "bench", **times}
 
 
 def _measured(place: Place, rounds: int, turns: int) -> Iterator[Row]:
@@ -132,9 +121,8 @@ def _measured(place: Place, rounds: int, turns: int) -> Iterator[Row]:
         page.goto(_link(place))
         page.evaluate("seen")
         rested(engine)
-        yield _memory("memory more with Today open", engine, before)
+        yield _memory(engine, before)
         yield from _typed(page, turns)
-        yield _memory("memory more after these searches", engine, before, judged=False)
         browser.close()
 
 
@@ -204,17 +192,10 @@ def _typed(page: Page, turns: int) -> Iterator[Row]:
     yield timed_row("keystroke to results", "150 ms", values, limit=150.0)
 
 
-def _memory(what: str, engine: psutil.Process, before: int, *, judged: bool = True) -> Row:
+def _memory(engine: psutil.Process, before: int) -> Row:
     more = _resident(engine) - before
     said = f"{more / 1e6:.1f} MB, {(before + more) / 1e6:.0f} in all"
-    return Row(
-        what,
-        "20 MB" if judged else "",
-        said,
-        more if judged else None,
-        20e6 if judged else None,
-        {"bytes": more},
-    )
+    return Row("memory more with Today open", "20 MB", said, more, 20e6, {"bytes": more})
 
 
 def _resident(engine: psutil.Process) -> int:

@@ -21,15 +21,14 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import figures
-import psutil
 from figures import grid, header, percentile, report, say, timed
-from homes import end, processes_with
+from homes import end_all, processes_with
 from locomo import Haystack, Key, Question, Turn, add_options, pool
 from locomo import load as conversations
 from metrics import Found, Outcome, mean, outcome
@@ -44,17 +43,6 @@ _SETTLED_SECONDS = 3600.0
 _LOADS = "hasattr(sqlite3.Connection, 'enable_load_extension')"
 _DRIVER = Path(__file__).with_name("peers_driver.py")
 _TORCH = Path(__file__).parents[1] / "constraints.txt"
-
-DEFINITIONS = """\
-start: from the spawn of a client to its answer to `tools/list`, and to that of a search; nothing of the product ran before; the median of 3.
-memory: PSS of all processes of the product, with one client and with four that have searched; -: its store admits one process.
-write: one turn until its acknowledgement is read. cpu: of all its processes from the first turn until they rest, a turn.
-search: from sending a question to having read ten hits, embedding included; every question is asked of all products in turn, after one to warm up.
-evidence: the share of a question's evidence turns among ten hits. any: one of them is. Turns of the same words count as one.
-tokens: ceil(characters / 4) of all that the model sees of ten hits.
-disk: sizes of files right after the last search, everything still running, without the model. installed: site-packages, from a warm cache.
-Every product gets `speaker: text` of each turn and embeds with all-MiniLM-L6-v2: scrubjay with its own weights, the others in fp32.
-Not measured: mem0 with `infer=True` and hebb-mind's consolidation (a language model), hebb-mind's reranker (its model is downloaded)."""
 
 
 @dataclass
@@ -101,7 +89,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="scrubjay-peers-") as folder:
         found = measure(products, haystack, options.environments, Path(folder))
     values = {name: vars(measured) for name, measured in found.items()}
-    report(about, DEFINITIONS, table(found), file=options.json, definitions=DEFINITIONS, products=values)
+    meaning = figures.definitions("peers")
+    report(about, meaning, table(found), file=options.json, definitions=meaning, products=values)
     return 0
 
 
@@ -122,7 +111,7 @@ def measure(
             home.mkdir()
             product = kind(installed / name, home)
             product.prepare(installed / "model")
-            ends.callback(_end, home)
+            ends.callback(end_all, "HOME", home)
             pipe = product.client()
             ends.callback(pipe.close)
             measured = Measured(json.loads((installed / name / "installed.json").read_text()))
@@ -203,26 +192,24 @@ def _start(product: Product, measured: Measured) -> None:
             listed = pipe.age
             product.ask(pipe, "what was the first thing they spoke about")
             times.append((listed, pipe.age))
-        _end(product.home)
+        end_all("HOME", product.home)
     measured.start = tuple(percentile(each, 0.5) for each in zip(*times, strict=True))
     with contextlib.ExitStack() as ends:
-        ends.callback(_end, product.home)
+        ends.callback(end_all, "HOME", product.home)
         for number in range(1, 1 + (CLIENTS if product.many_clients else 1)):
             pipe = ends.enter_context(product.client())
             pipe.initialize()
             product.ask(pipe, "what was the last thing they spoke about")
             if number in (1, CLIENTS):
                 _rest(product.home)
-                measured.memory.append(sum(it.memory_full_info().pss for it in _processes(product.home)))
-
-
-def _processes(home: Path) -> Iterator[psutil.Process]:
-    return processes_with("HOME", home)
+                measured.memory.append(
+                    sum(it.memory_full_info().pss for it in processes_with("HOME", product.home))
+                )
 
 
 def _cpu(home: Path) -> float:
     """Seconds of processor that the processes of a home have taken, with children that have ended."""
-    return sum(sum(process.cpu_times()[:4]) for process in _processes(home))
+    return sum(sum(process.cpu_times()[:4]) for process in processes_with("HOME", home))
 
 
 def _rest(home: Path) -> None:
@@ -241,11 +228,6 @@ def _rest(home: Path) -> None:
         if time.perf_counter() - start > _SETTLED_SECONDS:
             raise TimeoutError(f"The processes of {home} still work after {_SETTLED_SECONDS:.0f} s.")
         before = now
-
-
-def _end(home: Path) -> None:
-    """End every process of a home, those that clients leave behind too."""
-    end(list(_processes(home)))
 
 
 def _disk(folder: Path) -> tuple[int, int]:

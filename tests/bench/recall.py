@@ -21,10 +21,10 @@ from typing import Any
 import homes
 import tables
 from baselines import NAMES, Index, Vectors
-from figures import aims_table, header, options, report, say
+from figures import aims_table, definitions, header, options, report, say
 from locomo import Haystack, Key, add_options, count, half_of, pool
 from locomo import load as conversations
-from metrics import DEFINITIONS, MODES, WINDOWS, Found, filling, mean, outcome
+from metrics import MODES, WINDOWS, Found, filling, mean, outcome
 from rpc import Client
 from shown import compact, tokens_of
 from tables import APART, POOLED, SCRUBJAY, Asked
@@ -48,14 +48,15 @@ def main() -> int:
     asked = list(_measured(chosen, given))
     found = tables.groups(asked)
     reached = tables.goals(found) if chosen == every else []
-    shown = [DEFINITIONS, tables.systems(found), tables.categories(found), tables.times(asked)]
+    meaning = definitions("recall")
+    shown = [meaning, tables.systems(found), tables.categories(found), tables.times(asked)]
     shown += [aims_table("all questions", reached)] if reached else []
     values = {
         "groups": list(map(asdict, found)),
         "goals": list(map(asdict, reached)),
         "questions": list(map(_numbers, asked)),
     }
-    report(about, *shown, file=given.json, definitions=DEFINITIONS, **values)
+    report(about, *shown, file=given.json, definitions=meaning, **values)
     return int(any(aim.short for aim in reached))
 
 

@@ -18,10 +18,8 @@ _LOADED_SECONDS = 3600.0  # until every passage of the largest load has its vect
 _TIDY_SECONDS = 45.0  # upkeep begins after 20 quiet seconds
 _POLL_SECONDS = 0.01  # between two looks whether a turn has its vectors
 _FOUND = 0.95  # least share of searches that find something
-TARGETS = {
-    1_000: (40, 400),
-    10_000: (50, 600),
-}  # turns -> p95 of a search in ms, peak memory of the engine in MB
+# turns -> p95 of a search in ms, peak memory of the engine in MB
+TARGETS = {1_000: (40, 400), 10_000: (50, 600)}
 
 
 class Growth:
@@ -66,14 +64,11 @@ class Growth:
         self.queries += times
         if found < _FOUND * times:  # made-up questions; a few seem to have no answer
             raise RuntimeError(f"{times - found} of {times} searches found nothing.")
-        reach = f"p95 < {limit} ms" if limit else ""
-        return timed_row(
+        what, reach = (
             f"`search_memories`, warm, {self.size:,} turns, {when}",
-            reach,
-            ms,
-            limit=limit,
-            engine_ms=engine_ms,
+            f"p95 < {limit} ms" if limit else "",
         )
+        return timed_row(what, reach, ms, limit=limit, engine_ms=engine_ms)
 
     def settle(self) -> Row:
         """Wait for the compaction and the index folding that the engine does by itself; one more turn wakes
@@ -158,13 +153,8 @@ class Growth:
             client.call("search_memories", {"query": turns.query(self.queries - 1, self.turns)})
 
         ms = [age * 1e3 for age in restarts(self._place, times, ask)]
-        return timed_row(
-            f"first `search_memories`, engine has to start, {self.size:,} turns",
-            "< 2.5 s",
-            ms,
-            share=1.0,
-            limit=2500,
-        )
+        what = f"first `search_memories`, engine has to start, {self.size:,} turns"
+        return timed_row(what, "< 2.5 s", ms, share=1.0, limit=2500)
 
 
 def growing(sizes: list[int], searches: int, records: int, fresh: int, starts: int) -> Iterator[Row]:

@@ -46,12 +46,8 @@ class Client:
 
     def initialize(self) -> dict[str, Any]:
         """Shake hands and list the tools, as every client does first; the answer to `tools/list`."""
-        about = {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "bench", "version": "1"},
-        }
-        self.request("initialize", about)
+        about = {"capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+        self.request("initialize", {"protocolVersion": "2025-11-25", **about})
         self._send({"method": "notifications/initialized"})
         return self.request("tools/list", {})
 

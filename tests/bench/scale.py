@@ -31,17 +31,6 @@ from scrubjay.cli.serve import GLIBC, SMALL_ENVIRONMENT
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 # passages -> p95 of a search in ms, embedding not counted
 REACH = {10_000: 25.0, 100_000: 40.0, 1_000_000: 100.0}
-DEFINITIONS = """\
-text: turns of two sides and a summary (3 passages of 40 to 250 characters), 20 turns a session, 8 projects of unequal size; 60,000
-words by Zipf's law, a third of a session's words its own topics. Up to 10,000 passages: recorded through the engine, vectors of the
-bundled model. Above: the product's records and passages added in blocks, vectors drawn near the first 10,000 (cosine 0.8).
-search: the look into the spool and `recall.search_memories` in the engine's process, its question embedded before the clock starts;
-in turn with the shipped defaults over a project, for 10 hits with two turns each side, and with the defaults over every scope.
-The few questions that nothing of these made-up words seems to answer count too: of them no hits are read.
-loaded: after filling, compaction and a fresh start. written: after {writes:,} turns recorded one by one, embedded and tidy by the
-engine's own upkeep. while embedding: the first searches after the last write, with the new passages' vectors still coming.
-processor: time of all threads. nearest: share of the exact 200 nearest that the vector leg finds. peak: VmHWM of the engine's process,
-which holds the model. index: rebuilding it over all rows. times in ms, sizes in MB (10^6 bytes)."""
 
 
 def main() -> int:
@@ -76,13 +65,13 @@ def main() -> int:
                     scale_engine.measure, home, loaded.turns, options.searches, options.writes
                 )
             found.append((size, loaded, measured))
-    definitions = DEFINITIONS.format(writes=options.writes)
+    meaning = figures.definitions("scale", writes=options.writes)
     sizes = [
         {"passages": size, "loaded": loaded._asdict(), "measured": _plain(measured)}
         for size, loaded, measured in found
     ]
     tables = searches(found), stores(found)
-    report(about, definitions, *tables, file=options.json, definitions=definitions, sizes=sizes)
+    report(about, meaning, *tables, file=options.json, definitions=meaning, sizes=sizes)
     return int(
         any(short(size, each) for size, _, measured in found for each in (measured.before, measured.after))
     )

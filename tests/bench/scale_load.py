@@ -200,12 +200,8 @@ async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
     await store.tables.turns.add(to_table(turns, arrow_schema(Turn)))
 
 
-def fill_with_facts(home: Home, count: int) -> None:
+async def fill_with_facts(home: Home, count: int) -> None:
     """Add the answers of the first `count` turns as facts; the first `REAL` get the bundled model's vectors."""
-    asyncio.run(_fill_with_facts(home, count))
-
-
-async def _fill_with_facts(home: Home, count: int) -> None:
     facts = [_fact(number) for number in range(count)]
     pieces = [piece for fact in facts for piece in passages_of(fact)]
     store, drawn = await _begun(home, [piece.text for piece in pieces[:REAL]])

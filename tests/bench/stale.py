@@ -355,6 +355,9 @@ def main() -> None:
 
 
 def report(results: list[tuple[Claim, str, bool]], times: list[float], pairs: int) -> None:
+    def share(pairs: list[tuple[str, str]]) -> str:
+        return percent(true == verdict for true, verdict in pairs)
+
     count = Counter(claim.truth.split()[0] for claim, _, _ in results)
     print(f"{len(results)} claims over {pairs} pairs of commits: {dict(count)}")
     print("| mark | claims | precision, % | recall, % |\n|---|--:|--:|--:|")
@@ -370,10 +373,6 @@ def report(results: list[tuple[Claim, str, bool]], times: list[float], pairs: in
     print(f"| baseline: file changed at all | {len(stale)} | {percent(flagged)} | {percent(stale)} |")
     print(f"| baseline: none, as it holds | {len(quiet)} | | {percent(quiet)} |")
     print(f"marks of ten hits, again: {spread(times)}")
-
-
-def share(pairs: list[tuple[str, str]]) -> str:
-    return percent([true == verdict for true, verdict in pairs])
 
 
 if __name__ == "__main__":

@@ -29,11 +29,7 @@ _COLUMNS = {
     "1,000": "tokens_1000",
     "2,000": "tokens_2000",
 }
-_SEARCHES = {
-    "w0": "top_k 10",
-    "w2": "top_k 10, prev_turns 2, next_turns 2",
-    "1000": "top_k 100",
-}
+_SEARCHES = {"w0": "top_k 10", "w2": "top_k 10, prev_turns 2, next_turns 2", "1000": "top_k 100"}
 # The targets of this project, and its longer-term goals, over all ten conversations, in percent.
 _GOALS = (
     ("turn any@10, w0", APART, "any_w0", 88, 91),
@@ -93,20 +89,20 @@ def groups(asked: Sequence[Asked]) -> list[Group]:
 
 def systems(found: Iterable[Group]) -> str:
     """All questions: a line a system, store and half."""
-    lines = [("system", "half", "n", *_COLUMNS)]
-    for group in found:
-        if group.kind == "all":
-            name = group.system if group.store == APART else f"{group.system}, {group.store}"
-            lines.append((name, group.half, str(group.n), *_cells(group.values)))
-    return grid(lines)
+    some = [group for group in found if group.kind == "all"]
+    names = [each.system if each.store == APART else f"{each.system}, {each.store}" for each in some]
+    return _grid("system", zip(names, some, strict=True))
 
 
 def categories(found: Iterable[Group]) -> str:
     """Scrubjay with one conversation a store: a line a category and half."""
-    lines = [("category", "half", "n", *_COLUMNS)]
-    for group in found:
-        if (group.system, group.store) == (SCRUBJAY, APART) and group.kind != "all":
-            lines.append((group.kind, group.half, str(group.n), *_cells(group.values)))
+    some = (each for each in found if (each.system, each.store) == (SCRUBJAY, APART) and each.kind != "all")
+    return _grid("category", ((each.kind, each) for each in some))
+
+
+def _grid(head: str, groups: Iterable[tuple[str, Group]]) -> str:
+    lines = [(head, "half", "n", *_COLUMNS)]
+    lines += [(name, each.half, str(each.n), *_cells(each.values)) for name, each in groups]
     return grid(lines)
 
 
@@ -118,15 +114,8 @@ def times(asked: Sequence[Asked]) -> str:
     for store in (APART, POOLED):
         for mode, arguments in _SEARCHES.items():
             if ms := [each.ms[mode] for each in asked if each.store == store and mode in each.ms]:
-                lines.append(
-                    (
-                        arguments,
-                        store,
-                        f"{percentile(ms, 0.5):.1f}",
-                        f"{percentile(ms, 0.95):.1f}",
-                        str(len(ms)),
-                    )
-                )
+                middle, high = (f"{percentile(ms, share):.1f}" for share in (0.5, 0.95))
+                lines.append((arguments, store, middle, high, str(len(ms))))
     return grid(lines)
 
 
