@@ -412,7 +412,7 @@ def test_a_text_pasted_into_claude_ai_belongs_to_the_prompt_and_a_file_does_not(
 
 
 def test_a_prompt_that_cursor_keeps_only_as_rich_text_is_read(tmp_path: Path):
-    path = made.cursor(tmp_path)
+    path = made.make("Cursor 3", tmp_path)
     lines = [
         [{"text": "Why does "}, {"type": "mention", "text": "@pool.go"}, {"text": " leak?"}],
         [{"text": "It must"}, {"type": "linebreak"}, {"text": "not."}],
