@@ -459,3 +459,9 @@ def test_the_key_of_a_metadata_value_names_its_secret() -> None:
 @pytest.mark.parametrize("text", [*INNOCENT, *SAID, *NOT_SECRET])
 def test_prose_placeholders_references_and_values_that_say_so_are_unchanged(text: str) -> None:
     assert redact(text) == (text, 0)
+
+
+@pytest.mark.parametrize("name", ["key: ", "KEY=", "auth: ", "the key is "])
+def test_a_long_value_of_small_letters_and_scattered_digits_is_replaced_after_a_vague_name(name: str) -> None:
+    value = "k3" + "ab4x9" + "cq7r2z" + "m5tt8w" + "y1n6pd4" + "f9gh"
+    assert value not in redact(f"Use {name}{value} here.")[0]

@@ -34,7 +34,8 @@ _ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # first and 
 class _Name(SimpleNamespace):
     """A word that names a secret, with the text before it, its end, and the end of its identifier (`tail`).
 
-    `is_vague` is True for words such as `key`, which name other things too.
+    `is_vague` is True for words such as `key`, which name other things too. `is_plain` is True if its
+    identifier has no long tail.
     """
 
 
@@ -61,7 +62,9 @@ def _name(text: str, lowered: str, position: int) -> _Name | None:
         return None
     word, end = text[position : match.end()], match.end()
     tail = shape("tail").match(text, end)
-    is_vague = bool(shape("vague").match(word)) and not shape("of-secrets").search(before)
+    is_of_secret = word.lower() != "auth" and shape("of-secrets").search(before)
+    is_vague = bool(shape("vague").match(word)) and not is_of_secret
+    is_plain = not tail or bool(shape("plain-tail").match(tail.group()))
     return _Name(
         word=word,
         before=before,
@@ -69,6 +72,7 @@ def _name(text: str, lowered: str, position: int) -> _Name | None:
         tail=tail.end() if tail else end,
         kind=_kind(word),
         is_vague=is_vague,
+        is_plain=is_plain,
     )
 
 
@@ -89,11 +93,11 @@ def _value_after(name: _Name, text: str, text_before: str) -> tuple[int, int, in
             continue
         group = _group(match)
         is_cut_off = group == "bare" and bool(shape("cut-off").match(text, match.start("bare")))
-        if (_is_assigned_secret if is_assignment else _is_secret_in_prose)(name, match):
+        if (_is_assigned_secret if is_assignment and name.is_plain else _is_secret_in_prose)(name, match):
             start, end = match.span(group)
             rest = shape("rest-of-value").match(text, end) if is_cut_off else None
             return start, rest.end() if rest else end, 0
-        if group == "bare" and not _is_called(match):
+        if is_assignment and group == "bare" and not _is_called(match):
             return 0, 0, match.end() if is_cut_off else 0  # the assigned value is not a secret
     return 0, 0, 0
 
@@ -122,11 +126,10 @@ def _is_assigned_secret(name: _Name, match: re.Match[str]) -> bool:
         return False
     if name.is_vague:
         is_public = word.lower() == "key" and shape("public-name").search(name.before)
-        return is_key(value) and not is_public
+        return _looks_like_key(value) and not is_public
     if name.kind != "password" and shape("kebab").match(value):
         return False  # the value only names a secret
-    is_yaml = match["sign"] == ":" and name.before.endswith("_") and name.kind == "password"
-    if bare and word.isupper() and (match["sign"] == "=" or is_yaml):
+    if bare and word.isupper() and not word.startswith("CREDENTIAL") and _is_variable(name, match["sign"]):
         return len(value) >= 6
     signs = "" if value.isalpha() else value.strip(_ENDS)
     if name.kind in ("password", "secret"):
@@ -134,8 +137,13 @@ def _is_assigned_secret(name: _Name, match: re.Match[str]) -> bool:
             return bool(signs) or is_jumbled(value)
         return len(value) >= 6 and (bool(signs) or "." not in value)
     if value.isdigit():
-        return len(value) >= 12
+        return len(value) >= (20 if bare else 12)
     return len(value) >= 8 and is_mixed(value)
+
+
+def _is_variable(name: _Name, sign: str | None) -> bool:
+    """Return True for an environment variable, in a shell or in YAML."""
+    return sign == "=" or (sign == ":" and name.before.endswith("_") and name.kind == "password")
 
 
 def _is_code(name: _Name, match: re.Match[str]) -> bool:
@@ -161,7 +169,7 @@ def _is_secret_in_prose(name: _Name, match: re.Match[str]) -> bool:
     if is_placeholder(value) or is_digest(value, above) or shape("template").search(above[-100:]):
         return False
     if name.is_vague:
-        return is_key(value) and not shape("public-name").search(name.before)
+        return _looks_like_key(value) and not shape("public-name").search(name.before)
     if groups.get("element") or groups.get("attribute"):
         return _is_element_secret(name.kind, value)
     if name.kind == "password" or pattern(r" \d ").match(match.group()):
@@ -176,6 +184,11 @@ def _is_secret_in_prose(name: _Name, match: re.Match[str]) -> bool:
         return True
     is_prefixed = shape("prefixed").match(value)
     return len(value) >= 16 and (is_jumbled(value) or (is_mixed(value) and not is_prefixed))
+
+
+def _looks_like_key(value: str) -> bool:
+    """Return True if the value itself looks like a key, because its name does not say so."""
+    return is_key(value) or bool(shape("scattered").match(value))
 
 
 def _is_element_secret(kind: str, value: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -39,6 +39,8 @@ def without_strong(text: str) -> tuple[str, int]:
     A word that the nearest name governs may be less certain: `the signing key, which both share, is 5f3a...`.
     """
     cuts, words = Cuts(text), _candidates(text)
+    if not words:
+        return cuts.result()
     lowered = folded(text)
     cues = _cues(lowered, words)
     starts = [cue.start() for cue in cues]
@@ -56,12 +58,8 @@ def _candidates(text: str) -> list[re.Match[str]]:
     if max(map(len, text.split()), default=0) < 40:
         return words
     runs = [word for word in shape("base64").finditer(text) if "/" in word.group() or "+" in word.group()]
-    starts = [run.start() for run in runs]
-    others = []
-    for word in words:
-        index = bisect_right(starts, word.start()) - 1
-        if index < 0 or runs[index].end() <= word.start():
-            others.append(word)
+    spans = [word.span() for word in runs]
+    others = [word for word in words if not _is_within(word.start(), spans)]
     candidates = [*(word for word in runs if not is_stand_in(word.group())), *others]
     return sorted(candidates, key=lambda word: word.start())
 
@@ -79,6 +77,11 @@ def numbered_words(text: str) -> Iterator[re.Match[str]]:
         end = word.end()
         if start == 0 or (text[start - 1] in _STOPS and text[start - 1] != "\\"):
             yield word
+
+
+def _is_within(position: int, spans: list[tuple[int, int]]) -> bool:
+    index = bisect_left(spans, (position + 1,)) - 1
+    return index >= 0 and position < spans[index][1]
 
 
 def _is_candidate(value: str) -> bool:
@@ -137,7 +140,7 @@ def _is_secret(candidate: _Candidate, text: str, lowered: str) -> bool:
     is_named = after and (after["name"] or lowered.endswith(("api ", "api_", "api-"), 0, after.start()))
     is_quoted = text[start - 1 : start] + text[end : end + 1] in ('""', "''", "``")
     return bool(
-        ((before or after) and _is_certainly_secret(value, line))
+        ((before or is_called_secret or (after and line)) and _is_certainly_secret(value, line))
         or (is_called_secret and is_named and is_password(value))
         or (is_quoted and 10 <= len(value) <= 24 and _is_quoted_secret(candidate))
         or _is_introduced(value, text[start - len(line) : start])
@@ -207,10 +210,7 @@ def _is_plausible(candidate: _Candidate, lowered: str) -> bool:
     if _governs_other_text(candidate, lowered, between, is_of_key):
         return False
     is_flag = cue.startswith((" -p", " /p:")) and not between.strip(" \"'")
-    is_of_account = shape("account").match(cue) and shape("account-and").match(between)
-    is_linked = bool(
-        is_flag or is_of_account or shape("link").search(between[-24:]) or shape("next-flag").match(between)
-    )
+    is_linked = is_flag or _are_linked(cue, between)
     is_prefixed = bool(shape("prefixed-key").match(value))
     if not (candidate.before["name"] or is_of_key or is_flag):
         return _is_secret_after_hint(cue, between, value, is_linked and not is_prefixed)
@@ -273,6 +273,12 @@ def _governs_other_text(candidate: _Candidate, lowered: str, between: str, is_of
         # the word is in another line, which contains more than the value
         or ("\n" in between and not shape("end-of-line").match(lowered, start + len(candidate.value)))
     )
+
+
+def _are_linked(cue: str, between: str) -> bool:
+    """Return True if the text between a name and a word links them."""
+    account = shape("account").match(cue) and shape("account-and").match(between)
+    return bool(account or shape("link").search(between[-24:]) or shape("next-flag").match(between))
 
 
 def _is_public(candidate: _Candidate, text: str) -> bool:
