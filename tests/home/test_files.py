@@ -92,6 +92,12 @@ def test_an_oversized_file_is_not_read_whole(tmp_path: Path) -> None:
         read_whole(str(path))
 
 
+def test_a_link_that_leads_to_itself_is_removed(tmp_path: Path) -> None:
+    loop = tmp_path / "partitions.json"
+    loop.symlink_to(loop)
+    assert move_aside_nonfile(str(loop)) and not os.listdir(tmp_path)
+
+
 def test_moving_a_damaged_table_away_keeps_earlier_ones(tmp_path: Path) -> None:
     for _ in range(2):
         (tmp_path / "place").mkdir()

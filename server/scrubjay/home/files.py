@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import time
-from errno import EINVAL, EPERM, ETIMEDOUT
+from errno import EINVAL, ELOOP, EPERM, ETIMEDOUT
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -181,10 +181,16 @@ def sync_folder(folder: str) -> None:
 def move_aside_nonfile(path: str) -> bool:
     """Move aside anything at `path` that is not a regular file; return True if something was moved.
 
-    A missing file and a broken link stay. Raises OSError if the disk refuses.
+    A missing file and a broken link stay; a link to itself is removed. Raises OSError if the disk refuses.
     """
-    if os.path.isfile(path) or not os.path.exists(path):
-        return False
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return False
+    except OSError as error:  # missing, or a broken link
+        if error.errno != ELOOP:
+            return False
+        os.unlink(path)  # a link to itself has no content, and would stop LanceDB
+        return True
     number = 1
     while os.path.lexists(aside := f"{path}.aside{number}"):
         number += 1
