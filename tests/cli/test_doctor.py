@@ -12,7 +12,7 @@ import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
-from scrubjay.cli.doctor import guarded, http
+from scrubjay.cli.doctor import guarded, http, spool
 from scrubjay.cli.registered import described
 from scrubjay.home.paths import open_home
 from scrubjay.hosts.installation import console_command
@@ -130,6 +130,15 @@ def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     Path(home.tokens).write_text('{"tokens": "none"}')
     (finding,) = guarded("keys", http, place)
     assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.message
+
+
+def test_the_doctor_names_what_is_no_file_among_the_waiting_writes(tmp_path):
+    home = open_home(str(tmp_path / "home"))
+    place = Place({}, str(tmp_path), home.root)
+    os.makedirs(os.path.join(home.spool_new, "1-x.json"))
+    foreign, rest = guarded("spool", spool, place)
+    assert foreign.verdict == "PROBLEM" and "1-x.json is not a file" in foreign.message
+    assert rest.verdict == "ok"
 
 
 def test_the_doctor_says_what_is_wrong_with_the_home(newcomer):

@@ -153,11 +153,11 @@ def test_requests_to_reconcile_are_separate_from_envelopes(home: Home) -> None:
     assert spool.pending(home) == []
 
 
-def test_a_link_to_itself_in_the_spool_does_not_hide_the_files(home: Home) -> None:
+def test_a_link_to_itself_in_the_spool_is_foreign_and_does_not_hide_the_files(home: Home) -> None:
     path = spool.write(home, {"id": "1"})
     loop = os.path.join(home.spool_new, "1-x.json")
     os.symlink(loop, loop)
-    assert spool.pending(home) == [path]
+    assert spool.pending(home) == [path] and spool.nonfiles(home) == [loop]
 
 
 def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:

@@ -24,6 +24,7 @@ from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.settings import capture_view, load, restore_config
+from scrubjay.home.spool import nonfiles
 from scrubjay.hosts.installation import hook_command, run_hook
 from scrubjay.hosts.machine import this_machine
 from scrubjay.hosts.table import HOSTS
@@ -246,6 +247,8 @@ def store(facts: dict[str, Any]) -> Iterator[Finding]:
 def spool(place: Place) -> Iterator[Finding]:
     """Check that the spool is processed, and report envelopes that were moved away."""
     counts = inbox(place.home)
+    for path in nonfiles(place.home):
+        yield problem("spool", f"{path} is not a file, and will not be processed.", "Move it away.")
     if counts.set_aside:
         message = f"{plural(counts.set_aside, 'write')} moved away, the last: {counts.reasons[-1]}"
         retry = f"move a file to {place.home.spool_new} (a hook's event: {place.home.events}) to retry it"

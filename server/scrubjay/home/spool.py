@@ -97,6 +97,16 @@ def pending(home: Home) -> list[str]:
     return json_files(home.spool_new)
 
 
+def nonfiles(home: Home) -> list[str]:
+    """List the entries among the waiting envelopes that are not files, and so will never be read."""
+    try:
+        paths = [os.path.join(home.spool_new, name) for name in os.listdir(home.spool_new)]
+    except FileNotFoundError:
+        return []
+    # An envelope that is missing now was processed since the folder was listed.
+    return sorted(path for path in paths if os.path.lexists(path) and not os.path.isfile(path))
+
+
 def read(path: str) -> dict[str, Any]:
     """Read the envelope or request in a file.
 
