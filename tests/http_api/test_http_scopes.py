@@ -79,6 +79,12 @@ async def test_each_version_describes_a_scope_in_its_own_words(v4: V4, v5: V5):
         await v5.call("PATCH", f"/ns/{TAG}", 400, json=wrong)
 
 
+async def test_an_unknown_field_of_a_description_has_no_effect(v4: V4):
+    path = f"/v3/container-tags/{TAG}"
+    changed = await v4.call("PATCH", path, json={"name": "Atlas", "color": "red"})
+    assert (changed["name"], changed["entityContext"]) == ("Atlas", None)
+
+
 async def test_deleting_a_scope_removes_its_bytes(api: V4 | V5, engine: Engine):
     await api.add("Swordfish swim in the sea.", id="s")
     await api.add("Herons stand in the river.", "other")

@@ -103,7 +103,8 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
     """Names a tag or describes its content; a new tag begins with that."""
     scope = context.permissions.write_scope(tag)
     names = {"name": "name", "entity_context": "supporting_context"}
-    values: dict[str, Any] = {names[field]: getattr(body, field) for field in body.model_fields_set}
+    sent = names.keys() & body.model_fields_set  # which also has unknown fields
+    values: dict[str, Any] = {names[field]: getattr(body, field) for field in sent}
     await context.core.scope_settings.change(scope, lambda old: replace(old, **values), context.now)
     return ANSWERS_4.fill("TagSettings", await scope_view(context, scope))
 
