@@ -85,6 +85,13 @@ async def test_the_old_content_of_a_changed_document_creates_a_new_one(api: V4 |
     assert (await api.document(id))["content"] == "Something else entirely."
 
 
+async def test_version_4_takes_metadata_as_json_text(v4: V4):
+    id = (await v4.add(DEPLOYS, metadata='{"team": "ops"}'))["id"]
+    assert (await v4.document(id))["metadata"] == {"team": "ops"}
+    await v4.change(id, metadata='{"team": "web"}')
+    assert (await v4.document(id))["metadata"] == {"team": "web"}
+
+
 async def test_deleted_documents_and_their_memories_are_not_found(api: V4 | V5):
     one = (await api.add("Swordfish swim in the sea.", id="one"))["id"]
     two = (await api.add("Herons stand in the river."))["id"]

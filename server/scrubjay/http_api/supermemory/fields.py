@@ -58,16 +58,20 @@ def from_json(value: Any) -> Any:
     return value
 
 
-class FileForm(BaseModel):
-    """A form with a file; its objects may be sent as JSON text."""
-
-    file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
-    mime_type: str | None = about("Without effect, as fileType.")
+class WithJsonText(BaseModel):
+    """A form, or a body of version 4: its objects may be sent as JSON text."""
 
     @field_validator("metadata", "group", mode="before", check_fields=False)
     @classmethod
     def _read_object(cls, value: Any) -> Any:
         return from_json(value)
+
+
+class FileForm(WithJsonText):
+    """A form with a file."""
+
+    file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
+    mime_type: str | None = about("Without effect, as fileType.")
 
 
 def _check_file(value: Any) -> Any:

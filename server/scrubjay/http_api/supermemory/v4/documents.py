@@ -48,7 +48,7 @@ WithinTag = Annotated[
 ]
 
 
-class DocumentFields(fields.DocumentDetails, Tagged):
+class DocumentFields(fields.WithJsonText, fields.DocumentDetails, Tagged):
     """What a client can say about a document in addition to its text."""
 
     container_tags: TagList | None = about(
