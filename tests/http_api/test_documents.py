@@ -85,6 +85,14 @@ async def test_the_old_content_of_a_changed_document_creates_a_new_one(api: V4 |
     assert (await api.document(id))["content"] == "Something else entirely."
 
 
+async def test_equal_memories_of_another_document_count_if_a_list_of_numbers_has_theirs(api: V4 | V5):
+    await api.add(DEPLOYS, id="one", metadata={"sprint": 3})
+    await api.add(DEPLOYS, id="two", group={"sprint": [3, 4]})
+    assert len((await api.memories())["rows"]) == 1
+    await api.add(DEPLOYS, id="three", group={"sprint": [5]})
+    assert len((await api.memories())["rows"]) == 2
+
+
 async def test_version_4_takes_metadata_as_json_text(v4: V4):
     id = (await v4.add(DEPLOYS, metadata='{"team": "ops"}'))["id"]
     assert (await v4.document(id))["metadata"] == {"team": "ops"}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import UploadFile
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
@@ -74,6 +74,16 @@ class FileForm(WithJsonText):
     mime_type: str | None = about("Without effect, as fileType.")
 
 
+def _check_flat(group: dict[str, Any]) -> dict[str, Any]:
+    """Refuse nested values; lists may hold numbers and booleans, which no list of stored metadata does."""
+    for key, value in group.items():
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, str | int | float | bool):
+                kinds = "a string, number, boolean or a list of them"
+                raise ValueError(f"must be flat, and {key[:60]!r} is not; use {kinds}")
+    return group
+
+
 def _check_file(value: Any) -> Any:
     if isinstance(value, str):
         raise ValueError("must be a file, and is a text; with curl, write -F file=@PATH")
@@ -111,6 +121,9 @@ Dreaming = Annotated[
 ]
 
 
+Group = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_check_flat)]
+
+
 class DocumentDetails(BaseModel):
     """What a client can say about a document in addition to its text. A field left out is not changed."""
 
@@ -118,7 +131,7 @@ class DocumentDetails(BaseModel):
         "Flat: strings, numbers, booleans, lists of strings. Searches can filter by every key."
     )
     date: Instant | None = about("When the content is from (ISO 8601).")
-    group: Metadata | None = about(
+    group: Group | None = about(
         "Existing memories count as this document's only if their metadata has these values; of a list "
         "any one."
     )
