@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 from said import document, turn
@@ -29,6 +30,17 @@ async def test_secrets_are_replaced_before_a_memory_is_stored(api: V4 | V5):
     await api.keep("The zebra's key is ghp_0123456789abcdefABCDEF0123456789abcd.")
     (found,) = await api.search("zebra key")
     assert "ghp_" not in found["memory"]
+
+
+async def test_forgetting_500_ids_is_one_look_up(v5: V5):
+    path = f"/ns/{TAG}/memories"
+    kept = await v5.keep("The zebra lives in Lisbon.")
+    ids = [kept, *(f"mem_{number:024x}" for number in range(499))]
+    started = time.process_time()
+    answer = await v5.call("DELETE", path, json={"ids": ids})
+    assert time.process_time() - started < 1  # a look-up for each takes three seconds
+    assert (answer["count"], [each["id"] for each in answer["errors"]]) == (1, ids[1:])
+    assert await v5.search("zebra") == []
 
 
 async def test_a_new_version_hides_the_old_one_and_keeps_the_chain(v4: V4):

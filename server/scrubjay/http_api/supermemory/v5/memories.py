@@ -78,9 +78,20 @@ async def read_memory(
 @route("DELETE /ns/{namespace}/memories", "Forget memories", "ForgetResult")
 async def forget_memories(ns: WriteNamespace, request: Exact) -> Answer:
     """Hide these facts from every search and profile; unknown ids are reported, and twice is no error."""
-    facts, errors = await resources.delete_each(ns, request.ids, ns.memory)
-    forgotten = [dict(id=fact.id, memory=fact.content) for fact in facts]
-    return dict(count=len(facts), errors=errors, matches=forgotten)
+    ids = list(dict.fromkeys(request.ids))
+    # One look-up, because 500 of them take four seconds.
+    rows = await ns.core.lists.get(Memory, ids)
+    facts = [rows[name] for name in ids if name in rows and rows[name].scope == ns.name]
+    if facts:
+        await resources.forget(ns, [fact.id for fact in facts], ns.name)
+    found = {fact.id for fact in facts}
+    unknown = f"No memory of the namespace {ns.name!r} has this id."
+    missing = [name for name in ids if name not in found]
+    return dict(
+        count=len(facts),
+        errors=[dict(id=name, error=unknown) for name in missing],
+        matches=[dict(id=fact.id, memory=fact.content) for fact in facts],
+    )
 
 
 def as_memory(fact: Memory, now: datetime) -> Answer:
