@@ -124,7 +124,7 @@ async def test_a_server_with_unreadable_tokens_accepts_no_key(home: Home, guarde
 
 
 async def test_requests_to_its_own_names_are_answered(open_client: httpx2.AsyncClient):
-    for host in ("127.0.0.1", "127.0.0.1:6767", "localhost:1", "LOCALHOST", "[::1]:6767", "[::1]"):
+    for host in ("127.0.0.1", "127.0.0.1:6767", "localhost:1", "LOCALHOST", "[::1]:6767", "[::1]", "::1"):
         assert (await open_client.get("/openapi.json", headers={"Host": host})).status_code == 200
 
 

@@ -37,8 +37,10 @@ _EXPOSED = ("Retry-After", "WWW-Authenticate", "Mcp-Session-Id")
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # These paths only read, but use POST because they need a body.
 _READ_PATHS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")
-# A host as in RFC 9110, without a user: an IP address in brackets, or a name.
-_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?")
+# A host as in RFC 9110, without a user: an IP address in brackets, a name, or a bare IPv6 address.
+_HOST = re.compile(
+    r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?|([0-9a-f]*:[0-9a-f.]*+:[0-9a-f:.]*)"
+)
 # A web form can send these types to any address without a preflight, but it cannot add a header.
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plain")
 
@@ -217,7 +219,7 @@ def _may_be_form(request: Request) -> bool:
 def _host_name(host: str) -> str:
     """Return the name in a Host header without brackets and port, or "" if it is malformed."""
     parts = _HOST.fullmatch(host.strip().lower())
-    return (parts[1] or parts[2]) if parts else ""
+    return (parts[1] or parts[2] or parts[3]) if parts else ""
 
 
 def _is_ip_address(name: str) -> bool:
