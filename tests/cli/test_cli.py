@@ -28,6 +28,7 @@ from scrubjay.cli.table import LISTED
 from scrubjay.home.scopes import display_name
 from scrubjay.home.settings import describe
 from scrubjay.hosts.installation import console_command
+from scrubjay.hosts.table import BY_NAME
 from scrubjay.text.answers import DOUBTFUL
 
 __all__ = ["newcomer", "user"]  # fixtures
@@ -57,6 +58,22 @@ def test_the_help_lists_every_command_and_describes_scrubjay(newcomer):
 
 def test_the_version_is_printed(newcomer):
     assert newcomer.gets("--version") == f"scrubjay {VERSION}\n"
+
+
+def test_the_help_of_setup_names_every_assistant(capsys):
+    with pytest.raises(SystemExit):
+        main(["setup", "--help"])
+    page = " ".join(capsys.readouterr().out.split())
+    assert f"only these assistants, separated by commas: {', '.join(BY_NAME)} --json" in page
+
+
+def test_the_list_of_commands_is_wrapped_to_the_width_of_a_help_text(newcomer):
+    page = newcomer.gets("--help")
+    assert max(map(len, page.splitlines())) <= 100
+    assert (
+        page.startswith("Scrubjay is the memory of a coding assistant: ")
+        and "\nfew lines that matter.\n" in page
+    )
 
 
 @pytest.mark.parametrize("topic", ["help", "--help", "--version"])

@@ -47,7 +47,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 2
     try:
         if arguments[0] in ("-h", "--help"):
-            print(page(), flush=True)
+            print(_wrapped(page(), _columns()), flush=True)
             return 0
         options = _parse(*arguments)
         with closing(Place(env, working_dir(), default_root(dict(env)))) as place:
@@ -98,6 +98,16 @@ def _columns() -> int:
         return os.get_terminal_size().columns - 2
     except OSError:  # no terminal
         return 98
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Return the list of commands for a narrow terminal, with sentences continued below their beginning."""
+    if all(len(line) <= width + 2 for line in text.split("\n")):
+        return text
+    from textwrap import fill  # takes 2 ms, only needed here
+
+    indents = ((line, " " * 17 * line.startswith("  ")) for line in text.split("\n"))
+    return "\n".join(fill(line, width, subsequent_indent=indent) for line, indent in indents)
 
 
 def suggest_name(typed: str, names: Collection[str]) -> str:
