@@ -150,7 +150,8 @@ def test_a_foreign_file_in_place_of_ours_stays(home, tmp_path):
         ("JSON", '{"a": 1} // no', "is not valid JSON"),
         ("JSONC", '{"a": 1, "a": 2}', "occurs twice"),
         ("JSONC", "[" * 100_000, "is not valid JSON"),
-        ("JSONC", '{"a":' * 900 + "1" + "}" * 900, "is not valid JSON"),
+        ("JSONC", '{"a":' * 900 + "1" + "}" * 900, "it is nested too deeply"),
+        ("TOML", "a = " + "[" * 493 + "]" * 493, "it is nested too deeply"),
     ],
 )
 def test_a_file_that_cannot_be_edited_is_refused_and_unchanged(home, tmp_path, name, text, why):
@@ -184,6 +185,37 @@ def test_a_working_server_registered_by_the_user_is_left_unchanged(home, tmp_pat
     assert not connect(home, entries("JSON", file)[-1:])
     disconnect(home, entries("JSON", file)[-1:])
     assert json.loads(file.read_text()) == {}  # removal takes everything that is ours
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("extensions:\n  other: {cmd: x}\n  'scrubjay':\n    cmd: /gone/scrubjay\n", {"other": {"cmd": "x"}}),
+        ("'extensions':\n  \"my jay\":\n    cmd: /gone/scrubjay\n", {}),
+        ("extensions: {scrubjay: {cmd: /gone/scrubjay, envs: {}}}\n", {}),
+        ("extensions: {other: {cmd: x}, scrubjay: {cmd: /gone/scrubjay}}\n", {"other": {"cmd": "x"}}),
+        ("extensions: {'scrubjay': {cmd: /gone/scrubjay}, other: {cmd: x}}\n", {"other": {"cmd": "x"}}),
+    ],
+)
+def test_our_entry_in_yaml_is_replaced_and_removed_however_its_name_is_written(home, tmp_path, text, left):
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    connect(home, entries("YAML", file))
+    assert is_present(said("YAML", file.read_bytes()), entries("YAML", file)[0])
+    file.write_text(text)
+    disconnect(home, entries("YAML", file))
+    assert (said("YAML", file.read_bytes()) or {}).get("extensions", {}) == left
+    assert ", }" not in file.read_text()
+
+
+@pytest.mark.parametrize("text", ["{}\n", "# none yet\n{}", "extensions: # {none yet}\n  a: {cmd: x}\n"])
+def test_braces_of_an_empty_yaml_file_or_a_comment_hold_no_entry(home, tmp_path, text):
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    connect(home, entries("YAML", file))
+    assert "scrubjay" in said("YAML", file.read_bytes())["extensions"]
+    disconnect(home, entries("YAML", file))
+    assert file.read_text() == text
 
 
 def test_removing_our_hook_keeps_the_users_other_hooks_in_codex(home, tmp_path):

@@ -19,6 +19,7 @@ from scrubjay.hosts.installation import is_our_hook, is_our_server, server_comma
 
 KeyPath = tuple[str | int, ...]  # the path to a value: names in objects, numbers in lists
 _BOM = b"\xef\xbb\xbf"
+_DEEPEST = 200  # levels of a configuration; real ones have ten, and deeper ones exhaust Python's stack
 
 
 class _Edit(Protocol):
@@ -101,12 +102,22 @@ def parsed(content: bytes | None, form: Format, path: str) -> dict[str, Any]:
     advice = "Correct it or choose another file; it was not changed."
     try:
         config = form.parse(content.decode("utf-8-sig"))
-        list(ours(config))  # which also fails if it is nested too deeply
+        if _depth(config) > _DEEPEST:
+            raise RecursionError
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid {form.name}: {error}. {advice}") from None
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        raise InputError(f"{path} is not valid {form.name}: {reason}. {advice}") from None
     if not isinstance(config, dict):
         raise InputError(f"{path} holds a {type(config).__name__}, not an object. {advice}")
     return config
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while containers := [each for each in level if isinstance(each, dict | list)]:
+        values = (each.values() if isinstance(each, dict) else each for each in containers)
+        depth, level = depth + 1, [member for members in values for member in members]
+    return depth
 
 
 def is_present(config: Any, entry: Entry) -> bool:

@@ -26,6 +26,8 @@ def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
     outer, name = keys
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines(keepends=True)
+    if not parse(text):
+        lines = [line for line in lines if line.strip() != "{}"]  # as Goose writes an empty file
     place = _lines_of(lines, (outer,))
     if lines and not lines[-1].endswith("\n") and (place is None or place.start == len(lines) - 1):
         lines[-1] += newline
@@ -33,7 +35,7 @@ def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
         place = range(len(lines), len(lines) + 1)
         lines.append(f"{outer}:{newline}")
     first = lines[place.start]
-    if "{" in first:
+    if "{" in first.partition(" #")[0]:
         rest = first[first.index("{") + 1 :]
         comma = "" if rest.lstrip().startswith("}") else ", "
         lines[place.start] = f"{first[: -len(rest)]}{json.dumps(name)}: {json.dumps(value)}{comma}{rest}"
@@ -52,8 +54,9 @@ def delete(text: str, keys: Sequence[str]) -> str:
     if outer is None:
         raise ValueError(f"{keys[0]} is not at the beginning of a line")
     if place is None:
-        own = re.escape(json.dumps(keys[-1]))
-        member = re.compile(own + r": \{(?:[^{}]|\{[^{}]*\})*\}(?:, )?")  # as `put` wrote it
+        own = rf"(?<=[{{ ])(?P<quote>['\"]?){re.escape(keys[-1])}(?P=quote): "
+        value = r"\{(?:[^{}]|\{[^{}]*\})*\}"
+        member = re.compile(rf"(?P<comma>, )?{own}{value}(?(comma)|(?:, )?)")
         return member.sub("", text, count=1)
     kept = [*lines[: place.start], *lines[place.stop :]]
     if len(keys) > 1 and not any(map(_has_content, kept[outer.start + 1 : outer.stop - len(place)])):
@@ -68,7 +71,7 @@ def _lines_of(lines: Sequence[str], keys: Sequence[str]) -> range | None:
     for key in keys:
         inside = [number for number in range(start + 1, stop) if _has_content(lines[number])]
         depth = next((_indent(lines[number]) for number in inside), 0)
-        name = re.compile(rf" {{{depth}}}{re.escape(key)}:(?=\s)")
+        name = re.compile(rf" {{{depth}}}(['\"]?){re.escape(key)}\1 *:(?=\s)")
         begin = next((number for number in inside if name.match(lines[number])), None)
         if begin is None:
             return None
