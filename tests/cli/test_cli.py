@@ -76,6 +76,10 @@ def test_the_list_of_commands_is_wrapped_to_the_width_of_a_help_text(newcomer):
     )
 
 
+def test_a_pattern_of_a_thousand_folders_is_refused_with_a_sentence(newcomer):
+    assert "leads too deep for a pattern; give a folder" in newcomer.refused("index", "*/" * 1500 + "x")
+
+
 @pytest.mark.parametrize("topic", ["help", "--help", "--version"])
 def test_help_about_help_lists_the_commands(capsys, topic):
     assert main(["help", topic]) == 0

@@ -129,7 +129,10 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
             raise InputError("`-` (standard input) cannot be mixed with paths; index it separately.")
         path = place.path(name)
         is_pattern = glob.has_magic(path) and not os.path.lexists(path)
-        matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
+        try:
+            matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
+        except RecursionError:
+            raise InputError(f"{name[:80]!r} leads too deep for a pattern; give a folder.") from None
         if not matches:
             raise InputError(f"{name!r} matches no file.")
         paths += matches
