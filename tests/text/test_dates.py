@@ -319,6 +319,7 @@ def test_a_question_about_no_specific_time_is_ignored(text: str, now: datetime) 
         ("tuesday", "2026-03-03T00:00", "2026-03-04T00:00"),
         ("3 days ago", "2026-03-02T00:00", "2026-03-03T00:00"),
         ("two weeks ago", "2026-02-19T00:00", "2026-02-20T00:00"),
+        ("3 fortnights ago", "2026-01-22T00:00", "2026-01-23T00:00"),
         ("a year ago", "2025-03-05T00:00", "2025-03-06T00:00"),
         ("last week", "2026-02-23T00:00", "2026-03-02T00:00"),
         ("this week", "2026-03-02T00:00", "2026-03-06T00:00"),

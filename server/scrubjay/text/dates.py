@@ -21,7 +21,7 @@ AFTER_A_SPAN = timedelta(days=14)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _VERBS = ("may", "march")  # months that are also verbs
-_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
 _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
@@ -271,7 +271,7 @@ def count_of(words: str) -> int:
 
 
 def day_ago(today: datetime, unit: str, count: int) -> datetime:
-    """Return the day `count` days, weeks, months or years ago.
+    """Return the day `count` days, weeks, fortnights, months or years ago.
 
     If that month is too short to have the same day, return its last day.
     """
