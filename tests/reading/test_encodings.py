@@ -57,6 +57,7 @@ def test_a_byte_order_mark_names_the_encoding_and_is_removed(mark: bytes, encodi
         (JAPANESE, "cp932"),
         (JAPANESE, "euc_jp"),
         (CHINESE, "gb18030"),
+        ("担当は田中です。", "iso2022_jp"),
     ],
 )
 @pytest.mark.parametrize("times", [1, 50])

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import files_made as made
+import olefile
 import pytest
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 from test_reading import run, with_part
 
 from scrubjay.errors import InputError
@@ -90,6 +95,16 @@ def test_text_that_a_program_named_as_a_workbook_is_read(data: bytes, kind: str)
     assert found.kind == kind and "lark" in found.text and "<" not in found.text
 
 
+def test_shares_in_a_chart_are_read_as_displayed() -> None:
+    deck = made.pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    chart = CategoryChartData(number_format="0%")
+    chart.categories = ["May", "June"]
+    chart.add_series("Share", (0.25, 0.75))
+    slide.shapes.add_chart(XL_CHART_TYPE.LINE, 0, 0, 9, 9, chart)
+    assert "| May | 25% |\n| June | 75% |" in read(made.saved(deck), "a.pptx").text
+
+
 def test_addresses_of_links_and_descriptions_of_pictures_on_slides_are_read() -> None:
     deck = made.pptx.Presentation()
     slide = deck.slides.add_slide(deck.slide_layouts[6])
@@ -163,6 +178,17 @@ def test_a_style_that_is_based_on_a_heading_makes_headings() -> None:
     assert numbered(('<w:pStyle w:val="HouseSection"/>', "Ports")) == "## Ports"
 
 
+def test_a_chosen_entry_and_a_tab_of_a_word_document_are_read() -> None:
+    entries = '<w:result w:val="1"/><w:listEntry w:val="gold"/><w:listEntry w:val="silver"/>'
+    begin = (
+        f'<w:fldChar w:fldCharType="begin"><w:ffData><w:ddList>{entries}</w:ddList></w:ffData></w:fldChar>'
+    )
+    code = "<w:r><w:instrText> FORMDROPDOWN </w:instrText></w:r>"
+    field = f'<w:r>{begin}</w:r>{code}<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    text = read(made.word_of(run("Tier: ") + field + "<w:r><w:ptab/></w:r>" + run("Port 80")), "a.docx").text
+    assert text.split() == ["Tier:", "silver", "Port", "80"]
+
+
 def letters(text: str) -> str:
     return f"<m:r><m:t>{text}</m:t></m:r>"
 
@@ -173,6 +199,9 @@ def letters(text: str) -> str:
         (f"<m:eqArr><m:e>{letters('x=1')}</m:e><m:e>{letters('0')}</m:e></m:eqArr>", "x=1; 0"),
         (f"<m:limLow><m:e>{letters('lim')}</m:e><m:lim>{letters('n→0')}</m:lim></m:limLow>", "lim_(n→0)"),
         (f"<m:func><m:fName>{letters('log')}</m:fName><m:e>{letters('n')}</m:e></m:func>", "log n"),
+        (f"<m:acc><m:accPr/><m:e>{letters('y')}</m:e></m:acc>", "y\u0302"),
+        (f"<m:sPre><m:sub>{letters('6')}</m:sub><m:sup>{letters('14')}</m:sup><m:e>{letters('C')}</m:e></m:sPre>", "^14_6 C"),
+        ('<m:f><m:fPr><m:type m:val="noBar"/></m:fPr>' f"<m:num>{letters('n')}</m:num><m:den>{letters('k')}</m:den></m:f>", "binom(n, k)"),
     ],
 )  # fmt: skip
 def test_parts_of_a_formula_stay_apart(xml: str, text: str) -> None:
@@ -217,6 +246,24 @@ def test_words_of_opendocument_notes_stay_apart() -> None:
     assert read(made.opendocument("text", body), "a.odt").text == "Owls (one two three four)"
 
 
+def test_the_reading_of_characters_in_an_opendocument_text_is_in_brackets() -> None:
+    body = "<text:p><text:ruby><text:ruby-base>漢</text:ruby-base><text:ruby-text>かん</text:ruby-text></text:ruby></text:p>"
+    assert read(made.opendocument("text", body), "a.odt").text == "漢(かん)"
+
+
+def test_charts_of_opendocument_slides_are_read() -> None:
+    row = "<t:table-row>{}</t:table-row>"
+    cells = ("<t:table-cell><x:p>{}</x:p></t:table-cell><t:table-cell><x:p>{}</x:p></t:table-cell>").format
+    table = row.format(cells("Month", "Owls")) + row.format(cells("May", "7"))
+    chart = (
+        '<o:document-content xmlns:o="o" xmlns:c="c" xmlns:t="t" xmlns:x="x"><o:body><o:chart><c:chart>'
+        f"<c:title><x:p>Birds</x:p></c:title><t:table>{table}</t:table></c:chart></o:chart></o:body></o:document-content>"
+    )
+    frame = '<draw:page><draw:frame><draw:object href="./Object 1"/></draw:frame></draw:page>'
+    data = made.repacked(made.opendocument("presentation", frame), {"Object 1/content.xml": chart.encode()})
+    assert read(data, "a.odp").text.endswith("Birds\n\n| Month | Owls |\n| --- | --- |\n| May | 7 |")
+
+
 def test_an_old_document_is_read_without_deleted_words_and_with_separate_tables() -> None:
     assert read(made.old("tracked.doc"), "tracked.doc").text == (
         "Port 9090, 10-9 m, the 1st owl\n\n| Host | Port |\n|---|---|\n| lark | one two |\n\nBetween tables\n\n"
@@ -252,3 +299,26 @@ def test_addresses_of_links_in_cells_are_read() -> None:
     text = read(file.getvalue(), "a.xlsx").text
     assert "| ticket | [FAL-12](https://tickets.example/FAL-12) |" in text
     assert "| plain | x |" in text and "| https://docs.example/a |" in text
+
+
+def test_names_that_a_program_writes_for_an_unknown_author_are_no_metadata() -> None:
+    data = made.pdf([["text"]], author="anonymous")
+    assert b"(anonymous)" in data and b"(unspecified)" in data
+    assert not {"author", "subject"} & read(data, "a.pdf").metadata.keys()
+
+
+def test_an_outlook_message_without_headers_has_the_time_when_it_was_sent() -> None:
+    data = bytearray(made.old("plan.msg"))
+    with olefile.OleFileIO(io.BytesIO(data)) as file:
+        number = file._find("__properties_version1.0")
+        entry = (file.first_dir_sector + 1) * 512 + number * 128
+        table = (file.root.isectStart + 1) * 512 + file.direntries[number].isectStart * 64
+    assert bytes(data[entry + 120 : entry + 124]) == struct.pack("<I", 32)
+    sent = (datetime(2026, 3, 1, 8, 30, tzinfo=UTC) - datetime(1601, 1, 1, tzinfo=UTC)) // timedelta(
+        microseconds=1
+    )
+    data[entry + 120 : entry + 124] = struct.pack("<I", 48)
+    data[table + 32 : table + 48] = struct.pack("<IIQ", 0x00390040, 6, sent * 10)
+    found = read(bytes(data), "plan.msg")
+    assert found.metadata["date"] == "2026-03-01"
+    assert "Date: Sun, 01 Mar 2026 08:30:00 +0000" in found.text

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import posixpath
+import quopri
 import re
 import subprocess
 import sys
@@ -283,6 +284,10 @@ def page_text(body: str) -> str:
         (f"<form><input type=search><div>{LONG}</div></form><div class=faq-item><button>What is a knot?</button></div>", "on and on|What is a knot?", ""),
         (f"<form><input type=search><h1>Rules</h1>{LONG}</form><div role=navigation>Home</div>", "# Rules|on and on", "Home"),
         ("<math><msup><mi>r</mi><mn>2</mn></msup><mo>=</mo><mfrac><mi>a</mi><msub><mi>x</mi><mn>1</mn></msub></mfrac></math>", "r^2=a/x₁", ""),
+        ("<math><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mrow><mn>2</mn><mi>b</mi></mrow></mfrac></math>", "(a+1)/2b", ""),
+        ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby> <ruby>東京<rt>とうきょう</rt></ruby>", "漢(かん) 東京(とうきょう)", ""),
+        ("<ul class=inline-task-list><li class=checked>Ship</li><li>Tell</li></ul>", "- [x] Ship\n- [ ] Tell", ""),
+        ("<ul><li><div class='checkbox checkbox-on'></div><span>Ship</span></li><li><div class='checkbox checkbox-off'></div>Tell</li></ul>", "- [x] Ship\n- [ ] Tell", ""),
         ("<fieldset><legend>Login</legend>User</fieldset><details open><summary>More</summary>rest</details><header>By Ada</header>In May<textarea>note</textarea>", "Login\n\nUser\n\nMore\n\nrest\n\nBy Ada\n\nIn May note", ""),
         ("<svg><path d='M0 0'/><text><tspan>Kestrel</tspan><tspan>queue</tspan></text><foreignObject><div>Heron</div></foreignObject></svg><svg><title>icon</title></svg>", "Kestrel queue, Heron", "icon"),
         ("<table><tr><td class=linenos><pre>1\n2</pre><td><pre>import os\nimport re</pre></table>", "```\nimport os\nimport re\n```", "1"),
@@ -662,6 +667,15 @@ def test_letters_of_a_mail_are_right_in_its_headers_and_its_text(
     assert (found.title, found.text) == (words, f"# {words}\n\nFrom: Ann <ann@example.org>\n\n{words}")
 
 
+def test_coded_words_of_a_subject_are_read_in_the_encoding_that_is_meant() -> None:
+    coded = [
+        quopri.encodestring(word.encode(code), header=True).decode()
+        for word, code in (("朱镕基", "gbk"), ("5 €", "cp1252"))
+    ]
+    subject = f"=?gb2312?q?{coded[0]}?= =?iso-8859-1?Q?{coded[1]}?="
+    assert read(MAIL.format(subject, "text/plain", "text").encode(), "a.eml").title == "朱镕基5 €"
+
+
 def test_a_form_for_certain_programs_does_not_repeat_the_text() -> None:
     message = EmailMessage()
     message.set_content("The owl is here.")
@@ -678,6 +692,12 @@ def test_a_saved_page_and_names_of_inline_files_are_read() -> None:
     file = "--b\nContent-Type: application/pdf\nContent-Disposition: inline; filename=a.pdf\n\n%PDF\n--b--"
     text = read(MAIL.format("Back", "multipart/mixed; boundary=b", file).encode(), "a.eml").text
     assert text.endswith("Attachments: a.pdf")
+
+
+def test_the_reason_why_a_mail_was_refused_is_read() -> None:
+    report = "--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; a\n\nStatus: 5.1.1 no such owl\n--b--"
+    text = read(MAIL.format("Back", "multipart/report; boundary=b", report).encode(), "a.eml").text
+    assert text.endswith("Reporting-MTA: dns; a\n\nStatus: 5.1.1 no such owl")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Iterator, Mapping
 
+from scrubjay.reading.number_formats import written_number
 from scrubjay.reading.parts import Element, Relation, parse_part
 
 Rows = list[list[str]]
@@ -34,9 +35,13 @@ def _chart(root: Element) -> Rows:
 
 
 def _values_by_index(series: Element, name: str) -> dict[str, str]:
-    """Return the labels or values of a series."""
-    points = series.iterfind(f"{{*}}{name}//{{*}}pt")
-    return {point.get("idx"): point.findtext("{*}v") or "" for point in points}
+    """Return the labels or values of a series; numbers have the signs of their format, such as %."""
+    values: dict[str, str] = {}
+    for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
+        value = point.findtext("{*}v") or ""
+        code = point.get("formatCode") or point.getparent().findtext("{*}formatCode") or ""
+        values[point.get("idx")] = written_number(value, code) or value
+    return values
 
 
 def _diagram(root: Element) -> Rows:

@@ -111,6 +111,9 @@ def _decode(data: bytes) -> tuple[str, str | None]:
                 return _decode_damaged(data, encoding), name
     if b"\x00" in data[:_SAMPLE] and (utf16 := _decode_unmarked_utf16(data)):
         return utf16
+    if b"\x1b$" in data:  # ISO 2022, which would be letters if it were read as ASCII
+        with suppress(UnicodeDecodeError):
+            return data.decode("iso2022_jp_2"), "iso2022_jp_2"
     has_nul = b"\x00" in data[:_SAMPLE]
     if not has_nul and _is_utf8(data):
         return data.decode("utf-8"), "utf-8"
@@ -182,6 +185,13 @@ def _decode_as_declared(data: bytes) -> tuple[str, str] | None:
     if declared is None or declared[1].lower().startswith((b"utf-16", b"utf-32")):  # which this is not
         return None
     return decode_as(data, declared[1].decode("ascii"))
+
+
+def meant_encoding(declared: str) -> str:
+    """Return the encoding that writers mean by this name."""
+    with suppress(LookupError):
+        return _WIDER.get(codecs.lookup(declared).name, declared)
+    return declared
 
 
 def decode_as(data: bytes, declared: str) -> tuple[str, str] | None:

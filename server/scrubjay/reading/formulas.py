@@ -13,6 +13,7 @@ _FORMS = {  # kind of element -> how its parts are written
     "sSup": "{e}^{sup}",
     "sSub": "{e}_{sub}",
     "sSubSup": "{e}_{sub}^{sup}",
+    "sPre": "^{sup}_{sub} {e}",
     "limLow": "{e}_{lim}",
     "limUpp": "{e}^{lim}",
     "func": "{fName} {e}",
@@ -36,6 +37,8 @@ def formula(element: Element) -> str:
     parts = defaultdict(
         str, {name: _bracketed(name, text) for name, text in zip(map(_kind, children), texts, strict=True)}
     )
+    if kind == "f" and element.find(f"{_M}fPr/{_M}type[@{_M}val='noBar']") is not None:
+        return "binom({num}, {den})".format_map(parts)
     if kind in _FORMS:
         return _FORMS[kind].format_map(parts)
     if kind == "rad":
@@ -43,6 +46,8 @@ def formula(element: Element) -> str:
     if kind == "nary":
         limits = "".join(f"{mark}{parts[name]}" for mark, name in (("_", "sub"), ("^", "sup")) if parts[name])
         return f"{_character(element, 'chr', '∫')}{limits} {parts['e']}"
+    if kind == "acc":
+        return parts["e"] + _character(element, "chr", "\u0302")
     text = _SEPARATORS.get(kind, "").join(texts)
     if kind == "d":
         return _character(element, "begChr", "(") + text + _character(element, "endChr", ")")

@@ -24,6 +24,8 @@ _ADDED = (
 ).split()
 # Lines of code that may be outside a <pre>: in a <div> by Doxygen, in a <table> by GitHub and highlight.js.
 _LINES_WITHOUT_PRE = "div.fragment > div.line, td.blob-code, td.hljs-ln-code"
+# Tasks of Confluence and Notion, whose ticks are pictures, and the classes of ticked ones.
+_TASKS, _TICKED = ".inline-task-list > li, .checkbox-on, .checkbox-off", {"checked", "checkbox-on"}
 _CODE_LINES = ["div", "p", "li", "tr", "pre"]  # elements that hold a line of source code in a <pre>
 _CODE_BLOCKS = [*_CODE_LINES, "ol", "ul", "table", "tbody", "td"]
 _NAME_OF_ROLE = {"list": "ul", "listitem": "li"}  # elements that a div or span stands for
@@ -47,6 +49,7 @@ _COOKIES = re.compile(
 )
 _LONGEST_BANNER = 3_000  # characters; a longer element is a page about cookies
 _TEXT_INPUTS = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
+_BARE = re.compile(r"[\w.,]*|\W")  # parts of a fraction that need no brackets
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # the ending of 1st or 2nd
 _SUM = re.compile(r"\w\s?[-+\u2212*/]\s?\w")  # an exponent that needs brackets: 2^(n+1)
 _SIGN = re.compile(r"\A(\s*)(#{1,6}\s)")  # at the beginning of a paragraph, it would make a heading
@@ -102,6 +105,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _write_formulas(soup)
+    _write_readings(soup)
     _write_drawings(soup)
     _apply_roles(soup)
     for tag in [*soup(_INVISIBLE_TAGS), *soup(class_=_ADDED)]:
@@ -147,6 +151,18 @@ def _write_formulas(soup: BeautifulSoup) -> None:
         lowered.name = "sub"
     for denominator in soup.select("mfrac > :last-child"):
         denominator.insert_before("/")
+    for part in soup.select("mfrac > *"):
+        if not _BARE.fullmatch("".join(part.get_text().split())):
+            part.insert_before("(")
+            part.insert_after(")")
+
+
+def _write_readings(soup: BeautifulSoup) -> None:
+    """Move the readings above characters (ruby) into brackets after the characters."""
+    for bracket in soup("rp"):
+        bracket.decompose()
+    for reading in soup("rt"):
+        reading.replace_with(f"({reading.get_text(strip=True)})")
 
 
 def _write_drawings(soup: BeautifulSoup) -> None:
@@ -178,6 +194,9 @@ def _remove_surroundings(soup: BeautifulSoup) -> None:
 
 def _write_fields(soup: BeautifulSoup) -> None:
     """Replace fields by their values."""
+    for task in soup.select(_TASKS):
+        task.name = "li" if task.name == "li" else "span"
+        task.insert(0, "[x] " if _TICKED.intersection(task.get("class") or ()) else "[ ] ")
     for field in soup.find_all("input"):
         field.replace_with(f" {_visible_value(field)} ")
     for choice in soup.find_all("select"):

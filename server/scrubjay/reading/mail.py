@@ -9,7 +9,7 @@ from email.policy import default
 from email.utils import parsedate_to_datetime
 from itertools import pairwise
 
-from scrubjay.reading.encodings import decode, decode_as, is_unicode
+from scrubjay.reading.encodings import decode, decode_as, is_unicode, meant_encoding
 from scrubjay.reading.kinds import ARCHIVES, HEAD, MESSAGE, kind_of
 from scrubjay.reading.markdown import fence
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
@@ -18,8 +18,10 @@ from scrubjay.text.chunking.markdown import without_headings
 _HEADERS = ("From", "To", "Cc", "Date")
 _HEAD = re.compile(rb".*?\n\r?\n", re.DOTALL)
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)  # a line of the text that looked like a new message
+_REPORT = "message/delivery-status"  # says in headers why a mail was not delivered
 # Parts of a saved page that control it, and forms of a text that another form repeats.
 _FOR_DISPLAY = ("text/css", "text/javascript", "text/x-amp-html", "text/watch-html")
+_CODED_WORD = re.compile(rb"(?<==\?)[\w-]+(?=\?[bq]\?)", re.IGNORECASE)  # names its encoding
 _DEEPEST = 10  # levels of mails in mails
 _LEAST = 0.5  # share of the HTML's words; a plain part with fewer of them only says that the mail has HTML
 _WORD = re.compile(r"\w+")
@@ -60,7 +62,7 @@ def _parsed(data: bytes) -> EmailMessage:
     """Parse a message; headers that an older program wrote in another encoding become UTF-8."""
     data = data.lstrip(b"\xef\xbb\xbf\r\n")
     end = head.end() if (head := _HEAD.match(data)) else 0
-    headers = data[:end]
+    headers = _CODED_WORD.sub(lambda name: meant_encoding(name[0].decode()).encode(), data[:end])
     if not is_unicode(headers):
         with suppress(Unreadable):
             headers = decode(headers)[0].encode()
@@ -96,7 +98,9 @@ def _blocks(message: EmailMessage, level: int, with_documents: bool) -> Iterator
     yield f"{'#' * min(level, 6)} {headers['Subject']}" if headers["Subject"] else ""
     yield "\n".join(head)
     for part in parts:
-        if part.get_content_type() == "message/rfc822":
+        if part.get_content_type() == _REPORT:
+            yield "\n\n".join(str(group).strip() for group in part.iter_parts())
+        elif part.get_content_type() == "message/rfc822":
             inner = part.get_payload(0) if part.is_multipart() else None
             if isinstance(inner, EmailMessage) and level < _DEEPEST:
                 yield from _blocks(inner, level + 1, with_documents)
@@ -125,7 +129,7 @@ def _is_text(part: EmailMessage) -> bool:
 def _visible_parts(message: EmailMessage) -> Iterator[EmailMessage]:
     """Yield the parts that a person sees; of a text in several forms, only one."""
     kind = message.get_content_type()
-    if not message.is_multipart() or kind == "message/rfc822":
+    if not message.is_multipart() or kind in ("message/rfc822", _REPORT):
         if kind not in _FOR_DISPLAY:
             yield message
         return

@@ -93,6 +93,11 @@ class _Writer:
 
     write_tab = write_s
 
+    def write_ruby_base(self, element: Element) -> Iterator[str]:
+        reading = element.getparent().findtext("{*}ruby-text")
+        yield from self.inside(element)
+        yield f"({escape(reading)})" if reading else ""
+
     def write_a(self, element: Element) -> Iterator[str]:
         yield f'<a href="{escape(_get(element, "href"))}">'
         yield from self.inside(element)
@@ -107,13 +112,16 @@ class _Writer:
         yield f" (comment: {escape(comment)}) " if comment else ""
 
     def write_object(self, element: Element) -> Iterator[str]:
-        """Write a formula, which is a separate document in the archive."""
+        """Write a formula or a chart, which is a separate document in the archive."""
         part = posixpath.normpath(posixpath.join(_get(element, "href"), _CONTENT))
         if part in self._archive.namelist():
             root = parse_part(self._archive, part)
             if etree.QName(root).localname == "math":
                 source = root.findtext(".//{*}annotation")
                 yield f" {escape(source or ''.join(root.itertext()))} "
+            for chart in root.iterfind("{*}body/{*}chart/{*}chart"):
+                yield f"<p>{escape(_plain(chart.find('{*}title')))}</p>"
+                yield from (text for table in chart.iterfind("{*}table") for text in self.write_table(table))
 
     def write_page(self, element: Element) -> Iterator[str]:
         self._slides += 1

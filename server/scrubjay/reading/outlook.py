@@ -2,9 +2,11 @@
 
 import io
 import re
+from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.parser import HeaderParser
 from email.policy import default
+from email.utils import format_datetime
 
 import olefile
 
@@ -15,6 +17,9 @@ _SUBJECT, _HEADERS, _SENDER, _ADDRESS, _TO, _CC = "0037", "007D", "0C1A", "5D01"
 _BODY, _HTML, _FILE_NAME, _SHORT_NAME = "1000", "1013", "3707", "3704"
 _DATA, _MESSAGE = "37010102", "3701000D"
 _ATTACHMENT = re.compile(r"__attach_version1\.0_#\w+")
+# Properties with a time: their type and number. A time is counted in tenths of microseconds.
+_SENT, _DELIVERED = b"\x40\x00\x39\x00", b"\x40\x00\x06\x0e"
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _DEEPEST = 5  # levels of messages in messages
 
 _Place = list[str]  # path of a message or an attachment within the file
@@ -34,7 +39,7 @@ def _message(file: olefile.OleFileIO, place: _Place, depth: int) -> EmailMessage
         "From": transport_headers.get("From") or (f"{sender} <{address}>" if address else sender),
         "To": transport_headers.get("To") or _text(file, place, _TO),
         "Cc": transport_headers.get("Cc") or _text(file, place, _CC),
-        "Date": transport_headers.get("Date") or "",
+        "Date": transport_headers.get("Date") or _date(file, place),
         "Subject": _text(file, place, _SUBJECT),
     }
     for name, value in values.items():
@@ -57,6 +62,15 @@ def _attach(message: EmailMessage, file: olefile.OleFileIO, place: _Place, depth
     elif name:
         data = _bytes(file, place, _DATA)
         message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+
+
+def _date(file: olefile.OleFileIO, place: _Place) -> str:
+    """Return when a message was sent or delivered by its table of properties, for mails without headers."""
+    path = [*place, "__properties_version1.0"]
+    table = bytes(file.openstream(path).read()) if file.exists(path) else b""
+    times = {table[at : at + 4]: table[at + 8 : at + 16] for at in range(24 if place else 32, len(table), 16)}
+    ticks = int.from_bytes(times.get(_SENT) or times.get(_DELIVERED) or b"", "little")
+    return format_datetime(_EPOCH + timedelta(microseconds=ticks // 10)) if ticks else ""
 
 
 def _text(file: olefile.OleFileIO, place: _Place, tag: str) -> str:

@@ -21,6 +21,7 @@ _NO_TITLE = re.compile(  # titles that programs set
     r"microsoft (?:word|powerpoint) - |untitled|^\(anonymous\)$|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$",
     re.IGNORECASE,
 )
+_NO_VALUES = ("anonymous", "unspecified")  # which programs set
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 # Characters that replace a hyphen inside a word at the end of a line: U+0002 and U+FFFE.
 _BROKEN = re.compile(r"([\w-]{0,80})[\x02\ufffe](?:\r?\n)?(\w?)")
@@ -70,6 +71,7 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
     title = " ".join(about.get("Title", "").split())
     date = re.match(r"D:(\d{4})(\d\d)(\d\d)", about.get("CreationDate", ""))
     values = {name: about.get(name.capitalize(), "") for name in ("author", "subject", "keywords")}
+    values = {name: value for name, value in values.items() if value.strip("()") not in _NO_VALUES}
     metadata = tidy_values(**values, date=date and "-".join(date.groups()))
     title = "" if _NO_TITLE.search(title) else title
     return Conversion(PAGE_END.join(pages).rstrip(), title=title or None, metadata=metadata)

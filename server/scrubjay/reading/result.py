@@ -15,8 +15,8 @@ class FileText:
     """A file as text.
 
     `text` is the content of a text file with its lines unchanged, so that their numbers agree; for HTML,
-    office files, notebooks and mails it is Markdown; calendars and address books have whole lines. Pages of a
-    PDF end with a form feed; sheets and slides begin with a heading.
+    office files, notebooks and mails it is Markdown. Pages of a PDF end with a form feed; sheets and
+    slides begin with a heading.
     """
 
     text: str

@@ -100,6 +100,13 @@ def _write_as_text(root: Element) -> None:
     for line_end in root.iter(f"{_W}cr", f"{_W}br"):  # mammoth drops the ends of pages
         line_end.tag = f"{_W}br"
         line_end.attrib.clear()
+    for tab in root.iter(f"{_W}ptab"):
+        tab.tag = f"{_W}tab"
+    for choice in list(root.iter(f"{_W}ddList")):
+        entries = [entry.get(f"{_W}val") for entry in choice.iterfind(f"{_W}listEntry")]
+        chosen = entries[int(_value(choice, "result") or 0) :][:1]
+        for run in list(choice.iterancestors(f"{_W}r"))[:1]:
+            run.addprevious(_run("".join(chosen)))
     for wrapper in list(root.iter(*_WRAPPERS)):
         _replace(wrapper, list(wrapper))
     _move_boxes(root)
