@@ -431,3 +431,16 @@ def test_the_zone_of_this_machine_converts_there_and_back(now: datetime) -> None
         here = moment.astimezone(LocalZone())
         assert here == moment and here.replace(tzinfo=None) == moment.astimezone().replace(tzinfo=None)
     assert EPOCH.astimezone(LocalZone()) == EPOCH
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("yesterdays standup", "2026-03-04"),
+        ("last nights build", "2026-03-04"),
+        ("todays changes", "2026-03-05"),
+    ],
+)
+def test_a_day_is_named_even_if_its_apostrophe_is_missing(question: str, day: str) -> None:
+    (period,) = periods(question, datetime(2026, 3, 5, 12, tzinfo=UTC))
+    assert period.start == datetime.fromisoformat(f"{day}T00:00+00:00")

@@ -249,7 +249,9 @@ def _weekday(match: re.Match[str], today: datetime) -> Period:
 
 def _today_or_yesterday(match: re.Match[str], today: datetime) -> Period:
     words = match[0].lower()
-    days_back = 2 if words.endswith("before yesterday") else int(words in ("yesterday", "last night"))
+    days_back = (
+        2 if words.endswith("before yesterday") else int(words.startswith(("yesterday", "last night")))
+    )
     return _day(today - DAY * days_back)
 
 
