@@ -88,6 +88,9 @@ ASSIGNED = {
     f"https://a.blob.example/c?sv=2024&sig={MIXED}%3D": "azure-signature",
 }
 INNOCENT = [
+    "CORS_ALLOW_CREDENTIALS=enabled",
+    "total_tokens=123456789012",
+    "token: 1732968000000",
     "the password is stored hashed, and the token expires after an hour",
     "password: string",
     "password: Optional[str]",
@@ -304,6 +307,7 @@ def test_a_secret_is_replaced_in_any_layout(layout: str) -> None:
         'client.run("' + MIXED + '")',
         'the passphrase "copper lantern' + ' wide meadow"',
         "kind: 'Secret'\ndata:\n  extra: " + "YWRtaW46cGFzc3dvcmQ=",
+        "key: 4b2x9k1m7c3v8n5z" + "0q6w2e4r8t1y5u9i",
     ],
 )
 def test_a_secret_of_an_unusual_form_is_replaced(text: str) -> None:
