@@ -141,7 +141,7 @@ def processes_with(variable: str, home: Path) -> Iterator[psutil.Process]:
 
 
 def end_all(variable: str, home: Path) -> None:
-    """Ask the processes with this home to end, and kill those that do not."""
+    """Ask the processes with this home to end, and kill any that stay."""
     processes = list(processes_with(variable, home))
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):

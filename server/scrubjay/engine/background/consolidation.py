@@ -116,7 +116,7 @@ class Consolidation:
             await self._process(self._is_resting)
 
     async def process_all(self) -> int:
-        """Process all changes on request, except those that a write interrupts; return how many."""
+        """Process all changes on request, unless a write interrupts them; return how many were processed."""
         if not self._store.is_writer:  # another engine of this store consolidates
             return 0
         await self._writer.settle()

@@ -322,7 +322,7 @@ class Indexer:
                 self._wake.clear()
 
     async def embed_some(self, encoder: Encoder, excluded: Iterable[str] = ()) -> int:
-        """Embed a batch of waiting passages, those that lack only token codes last; return its size."""
+        """Embed a batch of waiting passages, and return its size; missing token codes come last."""
         if not self._store.is_writer:  # the engine that writes also embeds
             return 0
         wants_codes = self._wants_tokens() and isinstance(encoder, TokenEncoder)
