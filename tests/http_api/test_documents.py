@@ -111,6 +111,15 @@ async def test_deleted_documents_and_their_memories_are_not_found(api: V4 | V5):
     assert (await api.document(one))["memories"]
 
 
+async def test_a_document_that_is_added_again_after_its_deletion_has_only_the_new_fields(v4: V4):
+    await v4.add(DEPLOYS, id="one", metadata={"team": "ops"}, filepath="/a.md", date="2026-01-15")
+    await v4.delete("one")
+    again = await v4.document((await v4.add(DEPLOYS, id="one"))["id"])
+    assert (again["metadata"], again["filepath"], again["content"]) == (None, None, DEPLOYS)
+    (memory,) = (await v4.memories())["rows"]
+    assert memory["metadata"] is None
+
+
 async def test_every_field_of_an_add_is_stored(api: V4 | V5):
     fields = {
         "date": "2024-05-01",

@@ -45,7 +45,7 @@ async def plan_add(
     """
     request = parse(DocumentText, envelope.args)
     existing, document_id = lookup or await find_document(store, request, envelope)
-    if existing is not None:
+    if existing is not None and existing.forgotten_at is None:
         request = _with_earlier_fields(request, existing)
         if _is_unchanged(existing, request):
             document = existing.model_copy(update=_file_fields(request, existing))
@@ -80,7 +80,6 @@ def _is_unchanged(existing: Document, request: DocumentText) -> bool:
     return (
         fields_of(existing, *compared_fields) == fields_of(request, *compared_fields)
         and existing.status == "done"
-        and existing.forgotten_at is None
         and request.title in (None, existing.title)
         and request.type in (None, existing.type)
         and request.date == existing.dated_at

@@ -129,8 +129,8 @@ class Documents(Verb):
         complete = current if current is not None and current.status == "done" else None
         if complete is not None and text.error is not None:
             raise InputError(f"{text.error} The document {complete.id} is unchanged.")
-        stored_fields = {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
-        args = {**stored_fields, **sent.args, "document_id": document_id}
+        kept = {} if current is None else current.model_dump(include={"metadata", "custom_id", "path"})
+        args = {**kept, **sent.args, "document_id": document_id}
         if text.document_id is None and current is not None and "content" in args:
             args["content"] = await asyncio.to_thread(continue_text, current.content, args["content"])
         unchanged = complete if complete is not None and complete.content == args.get("content") else None
