@@ -53,6 +53,15 @@ def test_a_short_text_with_code_or_a_table_stays_whole():
         assert paragraphs(text) == [text]
 
 
+def test_front_matter_is_no_paragraph():
+    fields = "---\ntitle: Runbook\ntags: [ops]\n---\n"
+    assert paragraphs(f"{fields}# Runbook\n\nRestart the worker with systemctl.") == [
+        "# Runbook\n\nRestart the worker with systemctl."
+    ]
+    assert paragraphs(f"{fields}\n{PROSE}", "Runbook") == paragraphs(PROSE, "Runbook")
+    assert paragraphs(fields) == []
+
+
 def test_white_space_and_rules_give_no_paragraph():
     assert paragraphs(" \n\t") == paragraphs("---\n\n***") == []
 

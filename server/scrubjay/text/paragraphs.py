@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from scrubjay.text.chunking.cuts import SIZE, Section, Span, line_starts, split
 from scrubjay.text.chunking.markdown import sections
+from scrubjay.text.front_matter import end_of_front_matter
 
 SHORT = 500  # characters; a text up to this length stays whole if it has one paragraph, code or a table
 LONGEST = SIZE  # characters of a paragraph; a longer one is cut at its lines or sentences
@@ -20,7 +21,7 @@ _INDENTED = re.compile(r"(?:[^\S\n]*+\n|(?: {4}|\t)[^\n]*+(?:\n|\Z))++")
 
 
 def paragraphs(text: str, title: str | None = None) -> list[str]:
-    """Split a text into paragraphs, each once and at most `MOST`; leave out code and tables.
+    """Split a text into paragraphs, each once and at most `MOST`; leave out front matter, code and tables.
 
     Each paragraph begins with a line of its headings, the title first. A short text with one paragraph, or
     with code or a table, is returned whole, because its parts belong together.
@@ -28,6 +29,7 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
     >>> paragraphs("# Deploys\\n\\nDeploys go out on Tuesdays.\\n\\nRollbacks need two approvals.")
     ['Deploys\\nDeploys go out on Tuesdays.', 'Deploys\\nRollbacks need two approvals.']
     """
+    text = text[end_of_front_matter(text) :]
     whole = text.strip()
     if len(whole) <= SHORT and _belongs_together(whole):
         return [whole] if any(char.isalnum() for char in whole) else []
