@@ -12,7 +12,12 @@ FORM = "application/x-www-form-urlencoded"
 TWO_TAGS = (
     b'{"conversationId": "c", "containerTags": ["a", "b"], "messages": [{"role": "user", "content": "x"}]}'
 )
-SEARCH, V5, FILE = "/v4/search", "/ns/jay/search", "/v3/documents/file"
+SEARCH, V5, FILE, CHAT = "/v4/search", "/ns/jay/search", "/v3/documents/file", "/v4/conversations"
+
+
+def said(content: bytes) -> bytes:
+    """A conversation of one message."""
+    return b'{"conversationId": "c", "messages": [{"role": "user", "content": ' + content + b"}]}"
 
 
 def filtered(predicate: bytes) -> bytes:
@@ -36,6 +41,15 @@ def filtered(predicate: bytes) -> bytes:
         (SEARCH, JSON, b"{}", "q: is missing; give it"),
         ("/v4/memories", JSON, b'{"memories": []}', "memories: must have 1 or more items"),
         ("/v4/memories", JSON, b'{"memories": [{"content": "' + b"x" * 10_001 + b'"}]}', "10,001 characters"),
+        (
+            "/v3/documents/batch",
+            JSON,
+            b'{"documents": [5]}',
+            "documents.0: must be text or must be an object",
+        ),
+        (CHAT, JSON, said(b"5"), "messages.0.content: must be text or must be a list"),
+        (CHAT, JSON, said(b'[{"type": 5}]'), "messages.0.content.0.type: must be text"),
+        (V5, JSON, b'{"query": "owls", "filter": {"operator": "eq"}}', "filter.field: is missing"),
         (V5, JSON, b'{"query": "owls", "limits": 1}', "limits: is not a field here"),
         (V5, JSON, b'{"query": "owls", "filter": {"AND": []}}', "filter: must have the field 'operator'"),
         (

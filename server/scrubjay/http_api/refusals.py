@@ -62,7 +62,11 @@ def add_error_handlers(app: FastAPI) -> None:
                 {"type": item["type"], "loc": item["loc"], "msg": _mistake(item)} for item in error.errors()
             ]
             return JSONResponse({"detail": mistakes}, 422)
-        problems = [_problem(mistake) for mistake in error.errors()]
+        mistakes_by_place: dict[tuple[int | str, ...], list[str]] = {}
+        for item in error.errors():
+            mistakes_by_place.setdefault(_place(item, error.body), []).append(_mistake(item))
+        # Several mistakes at one place say that the value is of no kind that is allowed there.
+        problems = [_problem(place, " or ".join(said)) for place, said in mistakes_by_place.items()]
         return JSONResponse({"success": False, "error": problems}, 400)
 
     @app.exception_handler(Exception)  # the outermost edge
@@ -111,10 +115,25 @@ def _verbs(request: Request) -> list[str]:
     return sorted(verbs | {"HEAD"} if "GET" in verbs else verbs)
 
 
-def _problem(error: Any) -> dict[str, Any]:
-    # Without the first part, which is body, query or path. In JSON with an error, the second is its place.
-    path = [] if error["type"] == "json_invalid" else list(error["loc"][1:])
-    return {"message": f"{'.'.join(map(str, path)) or 'the body'}: {_mistake(error)}", "path": path}
+def _problem(place: tuple[int | str, ...], mistake: str) -> dict[str, Any]:
+    return {"message": f"{'.'.join(map(str, place)) or 'the body'}: {mistake}", "path": list(place)}
+
+
+def _place(error: Any, body: Any) -> tuple[int | str, ...]:
+    """Return the names and indexes that lead to a mistake, without pydantic's names for kinds of values."""
+    # The first part is body, query or path. In JSON with an error, the second is its place.
+    parts = [] if error["type"] == "json_invalid" else list(error["loc"][1:])
+    place: list[int | str] = []
+    value = body
+    for part in parts:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            is_missing = error["type"] == "missing" and part == parts[-1]
+            if place and not is_missing:
+                continue
+        place.append(part)
+    return tuple(place)
 
 
 def _mistake(error: Any) -> str:
