@@ -79,10 +79,14 @@ async def test_each_version_describes_a_scope_in_its_own_words(v4: V4, v5: V5):
         await v5.call("PATCH", f"/ns/{TAG}", 400, json=wrong)
 
 
-async def test_an_unknown_field_of_a_description_has_no_effect(v4: V4):
+async def test_an_unknown_field_of_a_description_or_a_merge_is_named_and_has_no_effect(v4: V4):
     path = f"/v3/container-tags/{TAG}"
     changed = await v4.call("PATCH", path, json={"name": "Atlas", "color": "red"})
     assert (changed["name"], changed["entityContext"]) == ("Atlas", None)
+    body = {"containerTags": [TAG], "targetContainerTag": "next", "color": "red"}
+    merged = await v4.post("/v3/container-tags/merge", **body)
+    for answer in (changed, merged):
+        assert answer["warnings"] == ["'color' is not a field here, and has no effect."]
 
 
 async def test_deleting_a_scope_removes_its_bytes(api: V4 | V5, engine: Engine):

@@ -197,7 +197,9 @@ async def test_a_filter_passes_records_whose_metadata_matches(api: V4 | V5, filt
 
 
 @pytest.mark.parametrize(
-    "path", "/v3/documents /v3/search /v4/search /v4/profile /v3/documents/list /v4/memories/list".split()
+    "path",
+    "/v3/documents /v3/search /v3/documents/list /v4/search /v4/profile /v4/profile/buckets "
+    "/v4/memories/list".split(),
 )
 async def test_an_answer_of_version_4_names_unknown_fields(v4: V4, path: str):
     answer = await v4.post(path, q="terns", content="Terns dive.", containerTag=TAG, filter={"AND": []})

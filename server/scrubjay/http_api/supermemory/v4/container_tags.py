@@ -89,7 +89,8 @@ async def merge(context: Context, body: Merge) -> Answer:
     for tag in sources:
         await _tag(context, tag)
     count = sum([await context.core.scopes.merge(tag, target) for tag in sources])
-    return dict(success=True, status="completed", mergedCount=count, targetTag=target, deletedTags=sources)
+    answer = dict(success=True, status="completed", mergedCount=count, targetTag=target, deletedTags=sources)
+    return answer | body.warnings()
 
 
 @route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings")
@@ -106,7 +107,7 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
     sent = names.keys() & body.model_fields_set  # which also has unknown fields
     values: dict[str, Any] = {names[field]: getattr(body, field) for field in sent}
     await context.core.scope_settings.change(scope, lambda old: replace(old, **values), context.now)
-    return ANSWERS_4.fill("TagSettings", await scope_view(context, scope))
+    return ANSWERS_4.fill("TagSettings", await scope_view(context, scope)) | body.warnings()
 
 
 @route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag")
@@ -147,7 +148,8 @@ async def buckets(body: Tagged, context: Context) -> Answer:
     descriptions: dict[str, str] = {}
     for scope in await context.scopes(body.tags):
         descriptions |= context.core.scope_settings.buckets(scope)
-    return dict(buckets=[dict(key=key, description=text) for key, text in descriptions.items()])
+    entries = [dict(key=key, description=text) for key, text in descriptions.items()]
+    return dict(buckets=entries, **body.warnings())
 
 
 @route("GET /v3/settings", "Read the stored settings", "object")
