@@ -206,6 +206,22 @@ async def test_a_file_is_read_and_titled_by_its_first_heading(api: V4 | V5):
     assert office["status"] != "failed" and office["content"]
 
 
+async def test_a_file_that_is_sent_again_without_metadata_keeps_what_was_sent_with_it(v4: V4, v5: V5):
+    async def metadata() -> dict[str, Any]:
+        return (await v4.document("plan"))["metadata"]
+
+    text = b"---\nauthor: ada\n---\nThe kite flies at noon."
+    await v4.upload("plan.md", text, id="plan", **as_json(metadata={"team": "ops"}))
+    assert await metadata() == {"team": "ops", "author": "ada"}
+    await v4.upload("plan.md", text.replace(b"ada", b"ben"), id="plan")
+    assert await metadata() == {"team": "ops", "author": "ben"}
+    files = {"file": ("plan.md", text.replace(b"ada", b"eve"))}
+    await v5.call("PATCH", f"/ns/{TAG}/document/file/plan", files=files)
+    assert await metadata() == {"team": "ops", "author": "eve"}
+    await v4.upload("plan.md", text, id="plan", **as_json(metadata={"team": "web"}))
+    assert await metadata() == {"team": "web", "author": "ada"}
+
+
 async def test_a_file_that_cannot_be_read_is_a_failed_document(api: V4 | V5):
     made = await api.upload("x.png", PNG)
     found = await api.document(made["id"])

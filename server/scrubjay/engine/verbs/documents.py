@@ -205,13 +205,20 @@ def _id_of(sent: Envelope) -> str:
 
 
 def document_in(
-    data: bytes, name: str, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
+    data: bytes,
+    name: str,
+    scope: str,
+    values: Mapping[str, Any],
+    *,
+    earlier: Mapping[str, Any] | None = None,
+    may_fail: bool = True,
 ) -> DocumentText:
     """Read a file, given as its bytes, as the text of a document.
 
     This may take seconds, so call it in a thread. `values` are fields of a `DocumentText`, and take
-    precedence over the properties of the file. A file that cannot be read becomes a failed document with the
-    reason, which is recognised by its bytes when it is sent again.
+    precedence over the properties of the file. Without metadata among them, the `earlier` metadata of the
+    document stays, as far as the file has no other. A file that cannot be read becomes a failed document
+    with the reason, which is recognised by its bytes when it is sent again.
 
     Raises:
         InputError: the file cannot be read, and `may_fail` is not set.
@@ -225,7 +232,8 @@ def document_in(
         if "custom_id" not in values:
             fields["document_id"] = derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())
         return DocumentText.model_validate({**fields, "error": str(error)[:2_000]})
-    file_fields, metadata = fields_read(text), values.get("metadata", {})
-    title = title_in(metadata) or text.title or fields["title"]
-    metadata = {**file_fields["metadata"], **metadata}
+    file_fields, sent = fields_read(text), values.get("metadata", {})
+    kept = {} if "metadata" in values else earlier or {}
+    title = title_in(sent or kept) or text.title or fields["title"]
+    metadata = {**kept, **file_fields["metadata"], **sent}
     return DocumentText.model_validate({**fields, **file_fields, "title": title, "metadata": metadata})

@@ -120,11 +120,11 @@ ONE_FILE = Depends(check_one_file)
 
 
 async def read_upload(
-    file: UploadFile, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
+    file: UploadFile, scope: str, values: Mapping[str, Any], **options: Any
 ) -> DocumentText:
-    """Read an uploaded file as the text of a document with these values; raises as `document_in` does."""
+    """Read an uploaded file as the text of a document with these values, as `document_in` does."""
     data, name = await file.read(MAX_FILE + 1), file.filename or "file"
-    return await asyncio.to_thread(document_in, data, name, scope, values, may_fail=may_fail)
+    return await asyncio.to_thread(document_in, data, name, scope, values, **options)
 
 
 def as_ref(state: DocumentState) -> Answer:

@@ -134,7 +134,8 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
     A file that cannot be read becomes a document with the status failed, whose errorMessage says why.
     """
     scope = context.permissions.write_scope(body.tag())
-    text = await resources.read_upload(body.file, scope, body.values())
+    old = await context.find_named(body.custom_id, scope) if body.custom_id else None
+    text = await resources.read_upload(body.file, scope, body.values(), earlier=old.metadata if old else None)
     return await resources.add_document(context, resources.NewDocument(scope, text, body)) | body.warnings()
 
 

@@ -111,8 +111,8 @@ async def change_file(
     """A new file replaces the text; fields left out do not change."""
     document, values = await ns.document(record_id), body.values()
     if body.file is not None:
-        defaults = {"metadata": document.metadata, **values}
-        text = await resources.read_upload(body.file, ns.name, defaults, may_fail=False)
+        options = {"earlier": document.metadata, "may_fail": False}
+        text = await resources.read_upload(body.file, ns.name, values, **options)
         values = {**_file_values(text), **values}
     return await resources.change_document(ns, document, body, values)
 
