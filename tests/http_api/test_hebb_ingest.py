@@ -51,6 +51,25 @@ async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest
     assert "already has another user text" in again["warnings"][0]
 
 
+async def test_a_conversation_without_an_id_is_recorded(hebb: Hebb):
+    def message(id: str, parent: str | None, role: str, text: str) -> dict[str, object]:
+        return {
+            "id": id,
+            "parent": parent,
+            "message": {"author": {"role": role}, "content": {"parts": [text]}},
+        }
+
+    mapping = {
+        "a": message("a", None, "user", "Where is the nest?"),
+        "b": message("b", "a", "assistant", "Up."),
+    }
+    for _ in range(2):
+        answer = await hebb.ingest(json.dumps({"title": "T", "mapping": mapping, "current_node": "b"}))
+        assert (answer["format_detected"], answer["warnings"]) == ("chatgpt", [])
+    (item,) = (await hebb.listed())["items"]
+    assert item["content"] == "user: Where is the nest?\n\nassistant: Up."
+
+
 async def test_ignored_fields_are_named_in_a_warning(hebb: Hebb):
     answer = await hebb.ingest(PLAIN, format_hint="word", partition_id="mem_semantic")
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]

@@ -72,4 +72,4 @@ def _request(turn: Fields, session_id: str, number: int) -> RecordTurn:
 
 
 def _is_id(value: str | None) -> bool:
-    return value is not None and len(value) <= _LONGEST_ID and "\x00" not in value
+    return value is not None and 0 < len(value.strip()) <= _LONGEST_ID and "\x00" not in value
