@@ -34,7 +34,7 @@ async def test_a_partition_is_created_filled_changed_and_deleted(hebb: Hebb, eng
     assert changed == changed | {"name": "Recipes", "memory_count": 1} | change
     on_disk = PartitionBook(engine.home).of(["sm_project_default"])["mem_recipes"]
     assert on_disk.description == "What tasted good"
-    assert "holds 1 memories" in (await hebb.call("DELETE", at, 400))["detail"]
+    assert "is not empty" in (await hebb.call("DELETE", at, 400))["detail"]
     (memory,) = (await hebb.listed(partition_id="mem_recipes"))["items"]
     await hebb.delete(memory["id"])
     await hebb.call("DELETE", at, 204)

@@ -75,8 +75,7 @@ async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """Delete a partition, unless it is a system partition or contains memories."""
     partition = await read(request, partition_id)
     if partition["memory_count"] and not partition["is_system"]:
-        content = f"{partition['memory_count']:,} memories"
-        raise InputError(f"{partition_id!r} holds {content}. Delete them first, so that none is lost.")
+        raise InputError(f"{partition_id!r} is not empty. Delete its memories first, so that none is lost.")
     await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
 
 
