@@ -29,6 +29,13 @@ def test_code_in_a_fact_is_shown_as_code_and_a_summary_does_not_repeat_its_title
     expect(summary.locator(".prose")).not_to_contain_text(re.compile("^Fen"))
 
 
+def test_a_list_of_facts_shows_what_follows_their_first_line(story: Story, tab: Tab):
+    scope = "dir_moor__0123456789abcdef"
+    story.adds("Birds of the moor\nThe curlew calls\nat dawn.", scope=scope)
+    go(tab, f"#/facts?in={scope}")
+    expect(tab.locator(".fact a")).to_have_text("Birds of the moor The curlew calls at dawn.")
+
+
 def test_new_facts_are_kept_edited_and_forgotten_by_keyboard(story: Story, tab: Tab):
     scope = "dir_new__0123456789abcdef"
     older = story.adds("The siskin feeds on pine.", scope=scope, tags=["distilled"])

@@ -4,7 +4,7 @@ import { button, choice, debounce, empty, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, askToConfirm, currentScope, refine, say } from "./frame.js";
 import { prose } from "./markdown.js";
-import { date, firstLine, inline, moment, number, plural, project, time, times } from "./words.js";
+import { date, inline, moment, number, oneLine, plural, project, time, times } from "./words.js";
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
@@ -83,7 +83,7 @@ export async function show(container, route, signal) {
     const added = await call("add", fields);
     const undo = added.action === "known" ? null : async () => (await call("forget", { ids: [added.id] }), await draw());
     say({ stored: "Saved.", known: "This fact already exists.", updated: "Saved as a new version." }[added.action], undo);
-    if (added.similar?.length) say(`Like it: ${firstLine(added.similar[0].memory, 120)}`);
+    if (added.similar?.length) say(`Like it: ${oneLine(added.similar[0].memory, 120)}`);
     form.open = false;
     await draw();
     return true;
@@ -100,12 +100,12 @@ const nothing = (state) => (Object.entries(state).some(([name, value]) => value 
   : empty("No facts yet", "A fact is one sentence worth remembering: a decision, a preference, a way of doing something.", "Models save them with the tool add_memory. You can add the first one above."));
 
 function row(fact, picked, changed) {
-  const box = h("input", { type: "checkbox", checked: picked.has(fact.id), "aria-label": `Choose: ${firstLine(fact.content, 60)}`, onchange: () => {
+  const box = h("input", { type: "checkbox", checked: picked.has(fact.id), "aria-label": `Choose: ${oneLine(fact.content, 60)}`, onchange: () => {
     if (box.checked) picked.add(fact.id);
     else picked.delete(fact.id);
     changed();
   } });
-  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: currentScope() }), dir: "auto" }, inline(firstLine(fact.content, 400))), h("div.meta", badges(fact)));
+  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: currentScope() }), dir: "auto" }, inline(oneLine(fact.content, 400))), h("div.meta", badges(fact)));
 }
 
 const badges = (fact) => [
@@ -208,7 +208,7 @@ async function review(container, which, signal) {
   }
   async function showNear(near, fact) {
     const other = rivals[fact.id] ?? (await call("alike", { ids: [fact.id] }, signal).catch(() => ({})))[fact.id];
-    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id], { in: currentScope() }), dir: "auto" }, firstLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
+    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id], { in: currentScope() }), dir: "auto" }, oneLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
   }
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("input, textarea, select, dialog");
@@ -279,7 +279,7 @@ async function showOne(container, route, signal) {
 /** Why a fact may be outdated: what happened to the code that it names. */
 const markText = (mark) => [`${mark.symbol ?? mark.path ?? "The code that it names"}: ${mark.text}. It was noted at commit `, h("code", mark.at.slice(0, 9)), "."];
 
-const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: currentScope() }), dir: "auto" }, inline(firstLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
+const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: currentScope() }), dir: "auto" }, inline(oneLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
 
 function editor({ label, save, text = "", withScope = false, onsave }) {
   const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });
@@ -326,7 +326,7 @@ export async function purgeAll(ids, done, noun = "fact") {
     await attempt(done);
     return;
   }
-  const rows = purge.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, firstLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
+  const rows = purge.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, oneLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
   const rest = purge.results.length - rows.length;
   const body = [h("p", `${plural(purge.results.length, "record")} will be deleted from the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
   if (!(await askToConfirm("Delete permanently?", body, "Delete permanently"))) return;

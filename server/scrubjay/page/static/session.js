@@ -6,7 +6,7 @@ import { UNCHANGED, restoreAll } from "./facts.js";
 import { address, attempt, copy, currentScope, say } from "./frame.js";
 import { prose } from "./markdown.js";
 import { givenLine } from "./today.js";
-import { ago, date, firstLine, inProject, inline, moment, number, plural, project, time, times } from "./words.js";
+import { ago, date, inProject, inline, moment, number, oneLine, plural, project, time, times } from "./words.js";
 
 const LABELS = { Outcome: "Outcome", Answered: "Answered", Asked: "Also asked", Open: "Left open", "": "Summary by the host" };
 const FILES = 12; // to show at once
@@ -86,7 +86,7 @@ function aside(view, files, given) {
   const touched = Object.entries(files).map(([path, turns]) => h("li", h("code", path), " ", turns.slice(0, 6).map((turn) => [linkTo(turn), " "])));
   return [
     card("Files", [...touched.slice(0, FILES), touched.length > FILES ? h("li.faint", `and ${number(touched.length - FILES)} more`) : null].filter(Boolean)),
-    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: currentScope() }) }, inline(firstLine(each.content)))))),
+    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: currentScope() }) }, inline(oneLine(each.content)))))),
     card("Documents", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))),
     card("Recalled from it", view.recalled.map((each) => h("li", linkTo(each.turn), h("span.faint", ` ${times(each.times)}, last ${ago(each.last)}`)))),
     card("Given to it", given.results.map((each) => givenLine(each))),

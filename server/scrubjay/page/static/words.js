@@ -77,9 +77,9 @@ export function inProject(path, scope) {
   return rest.join(`/${project(scope)}/`) || path;
 }
 
-/** The first line that is not blank, cut to `most` characters. */
-export const firstLine = (text, most = 160) => {
-  const line = (text ?? "").split("\n").find((each) => each.trim()) ?? "";
+/** A text on one line, cut to `most` characters. */
+export const oneLine = (text, most = 160) => {
+  const line = (text ?? "").replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most)}…` : line;
 };
 
