@@ -41,6 +41,27 @@ def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, ta
     expect(tab.get_by_text("Is the dipper awake?")).to_have_count(0)
 
 
+def test_a_day_is_counted_once_all_of_its_sessions_are_shown(story: Story, tab: Tab):
+    scope = "dir_marsh__0123456789abcdef"
+
+    async def fill(core: Any) -> None:
+        for number in range(41):
+            await turn(
+                core,
+                f"marsh {number}",
+                scope=scope,
+                user=f"Which heron is number {number}?",
+                assistant="Ada.",
+            )
+
+    story.does(fill)
+    go(tab, f"#/today?in={scope}")
+    heading = tab.get_by_role("heading", name="Today", level=2)
+    expect(heading).to_have_text("Today")
+    tab.get_by_role("button", name="Show more of 41 sessions").click()
+    expect(heading).to_have_text("Today41 turns")
+
+
 def test_a_project_is_listed_as_soon_as_it_has_a_record(story: Story, tab: Tab):
     listed = tab.locator(".projects a")
     expect(listed.filter(has_text="sparrow")).to_be_visible()

@@ -42,7 +42,7 @@ export async function show(container, route, signal) {
     fill(chips, day && chip(`Day: ${dayName(day)}`, () => choose({ day: "" })), host && chip(`Host: ${host}`, () => choose({ host: "" })));
     const focusedId = document.activeElement?.id;
     hostRows(answer);
-    fill(list, answer.results.length ? grouped(answer.results, fresh) : nothing(answer, day || host));
+    fill(list, answer.results.length ? grouped(answer, fresh) : nothing(answer, day || host));
     if (answer.total > answer.results.length) {
       list.append(h("div.row", button(`Show more of ${plural(answer.total, "session")}`, () => ((shown += PAGE), refine({ shown }), attempt(draw)))));
     }
@@ -95,11 +95,12 @@ function nothing(answer, narrowed) {
     h("dt", h("code", command), button("Copy", () => attempt(() => copy(command)), { plain: true, "aria-label": `Copy ${command}` })), h("dd", does)])));
 }
 
-function grouped(sessions, fresh) {
-  const days = Map.groupBy(sessions, (each) => isoDay(each.ended_at));
+function grouped({ results, total }, fresh) {
+  const days = Map.groupBy(results, (each) => isoDay(each.ended_at));
+  const cutDay = total > results.length ? [...days.keys()].at(-1) : null; // some of its sessions are not shown
   return [...days].map(([day, ofDay]) => {
     const projects = Map.groupBy(ofDay, (each) => each.scope);
-    return h("section.day", { "aria-label": dayName(day) }, h("h2", dayName(day), h("small", plural(ofDay.reduce((sum, each) => sum + each.turns, 0), "turn"))),
+    return h("section.day", { "aria-label": dayName(day) }, h("h2", dayName(day), day === cutDay ? null : h("small", plural(ofDay.reduce((sum, each) => sum + each.turns, 0), "turn"))),
       [...projects].map(([scope, rows]) => h("div.group", currentScope() ? null : h("h3", project(scope)), rows.map((each) => row(each, fresh)))));
   });
 }
