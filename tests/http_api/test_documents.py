@@ -458,6 +458,8 @@ async def test_adding_over_http_does_not_look_for_similar_facts(
 
 async def test_version_5_counts_the_memories_of_documents(v5: V5):
     one, two = (await v5.add("One fact."))["id"], (await v5.add("No fact.", taskType="superrag"))["id"]
-    ids = [one, two, (await v5.add("Another's fact.", "other"))["id"], "nope"]
+    named = (await v5.add("A named fact.", id="named"))["id"]
+    ids = [one, two, (await v5.add("Another's fact.", "other"))["id"], "nope", "named", named]
     answer = await v5.post(f"/ns/{TAG}/list/documents/memory-counts", ids=ids)
-    assert answer == {"counts": [{"id": one, "memoryCount": 1}, {"id": two, "memoryCount": 0}]}
+    counts = {one: 1, two: 0, named: 1}
+    assert answer == {"counts": [{"id": id, "memoryCount": count} for id, count in counts.items()]}

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from fastapi import Form, Path, Query
 from pydantic import BeforeValidator, Field
 
 from scrubjay.engine.verbs.documents import Status
-from scrubjay.errors import InputError
+from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import ANSWERS_5, Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
@@ -83,7 +84,9 @@ class Listing(fields.Body5):
 
 
 class Counting(fields.Body5):
-    ids: Annotated[list[fields.GivenId], Field(min_length=1, max_length=100)]
+    ids: list[fields.GivenId] = Field(
+        description="Ids of documents, or the ids that you gave them.", min_length=1, max_length=100
+    )
 
 
 @route("POST /ns/{namespace}/document/file", "Upload a file", "Ref", dependencies=[resources.ONE_FILE])
@@ -185,11 +188,13 @@ async def delete(ns: WriteNamespace, body: Deletion) -> Answer:
 @route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
 async def memory_counts(ns: ReadNamespace, request: Counting) -> Answer:
     """How many memories were learned from each of these documents; ids of other namespaces are left out."""
-    ids = dict.fromkeys(request.ids)
-    rows = await ns.core.lists.cited_documents(ids)
-    documents = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
-    counts = await _count_memories(ns, documents)
-    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in documents])
+    documents: dict[str, Document] = {}
+    for name in request.ids:
+        with suppress(NotFound):
+            row = await ns.document(name)
+            documents[row.id] = row
+    counts = await _count_memories(ns, [*documents.values()])
+    return dict(counts=[dict(id=row_id, memoryCount=counts[row_id]) for row_id in documents])
 
 
 @route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
