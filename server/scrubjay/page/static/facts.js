@@ -283,7 +283,7 @@ const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: 
 
 function editor({ label, save, text = "", withScope = false, onsave }) {
   const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });
-  const tags = h("input", { type: "text", placeholder: "tags, separated by spaces", "aria-label": "Tags" });
+  const tags = h("input", { type: "text", placeholder: "tags", title: "Separated by spaces", "aria-label": "Tags" });
   const kind = h("select", { "aria-label": "Kind" }, Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
   const scope = currentScope();
   return h("form", { onsubmit: async (event) => {
