@@ -29,7 +29,9 @@ LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of thre
 CALL_SECONDS = link.CALL_SECONDS - 1.0  # one second less, because timers fire late while the engine loads
 # Requests with many records may take longer: official clients wait 60 s, and send again what was refused.
 MANY_SECONDS = 45.0
-_MANY = re.compile(r"/(batch|bulk|ingest|merge)/?$")
+_MANY = re.compile(
+    r"/(batch|bulk|ingest|merge)/?$|^DELETE /(v3/container-tags|ns)/[^/]+(/document|/memories)?/?$"
+)
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # Response headers that pages of other origins may read too.
@@ -253,7 +255,7 @@ async def _refuse(request: Request, error: HTTPException, send: Send) -> None:
 
 def _seconds(request: Request) -> float:
     """Return how long a request may take until its answer begins."""
-    return MANY_SECONDS if _MANY.search(request.url.path) else CALL_SECONDS
+    return MANY_SECONDS if _MANY.search(f"{request.method} {request.url.path}") else CALL_SECONDS
 
 
 def _timeout_error(request: Request) -> HTTPException:
