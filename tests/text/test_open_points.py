@@ -31,6 +31,13 @@ def test_the_model_finds_what_no_sign_tells():
     assert told([TURN], Legal=9) == [PLAIN]
 
 
+def test_a_sentence_is_open_whatever_its_signs_say_if_the_model_is_sure():
+    reason = "It stays as it was by design, because a redirect to the login drops the anchor."
+    turn = Exchange("Go on.", f"{CLOSED} {reason} {PLAIN}")
+    assert told([turn], redirect=1.5) == []
+    assert told([turn], redirect=2.5) == [reason]
+
+
 def test_the_model_confirms_or_denies_what_a_sign_tells():
     assert told([TURN], migration=0) == [MARKED]
     assert told([TURN], migration=-9) == []

@@ -28,8 +28,9 @@ WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_t
 PHRASE = 2.5
 # READ is the weight of the model's log odds. A sentence is open if the sum and these together exceed LEAST. A
 # task, a listed point, an offer or a plan is open unless the model's log odds are below UNLIKELY. All three
-# were chosen on the dev sessions.
-READ, LEAST, UNLIKELY = 0.6, 0.25, -2.5
+# were chosen on the dev sessions. From SURE on, a sentence is open without any sign: signs know the wordings of
+# those sessions, and the model also those of others.
+READ, LEAST, UNLIKELY, SURE = 0.6, 0.25, -2.5, 2.0
 # The phrases of `later` count anywhere in a session, those of `state` only in its last turns.
 _LATER, _STATE = tables.cues("later"), tables.cues("state")
 _PLAN, _NOTHING_OPEN = tables.cues("plan"), tables.cues("nothing_open")
@@ -112,6 +113,8 @@ def _is_open(point: Point) -> bool:
         return True
     if not point.evidence:
         return point.read is None or point.read > UNLIKELY
+    if point.read is not None and point.read > SURE:
+        return True
     evidence = point.evidence | {"back": 0.0} if point.is_later else point.evidence
     odds = sum(WEIGHTS[name] * value for name, value in evidence.items()) + PHRASE * point.is_phrased
     return odds > 0 if point.read is None else odds + READ * point.read > LEAST
