@@ -22,7 +22,7 @@ from fit import logistic, write
 from scrubjay.text import open_points
 from scrubjay.text.titles import Exchange
 
-WEIGHTS = Path(open_points.__file__).with_name(open_points.FILE)
+WEIGHTS = open_points.FILE
 TIGHT = 1e-3  # strength of the penalty on large weights
 THRESHOLD = -0.25  # log odds from which a sentence is shown
 ROUNDS = 4  # of choosing the sentence that stands for a point

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,7 +14,7 @@ MOST = 5  # mistakes that are described
 LONGEST = 80  # characters of a quoted value
 
 # pydantic's type of error -> the rule for a valid value
-_RULES: dict[str, str] = tomllib.loads((files(__package__) / "rules.toml").read_text("utf-8"))
+_RULES: dict[str, str] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
 _LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to quote
 
 

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.resources import files
+from pathlib import Path
 
 from scrubjay.reading.result import Conversion, Unreadable
 
@@ -21,7 +21,7 @@ _DECLARED = re.compile(
     rb"(?:charset|encoding|coding)\s*[=:]\s*+(?:[\"']\s*+)?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
 _DECLARATION = 1024  # bytes at the beginning, where a file may declare its encoding
-_TABLES = tomllib.loads((files(__package__) / "encodings.toml").read_text("utf-8"))
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _WIDER: dict[str, str] = _TABLES["wider"]
 _LIKELY: list[str] = _TABLES["likely"].split()
 _JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*+"?|\[\s*+\]|\{\s*+\}|[][{},:]|[^][{},:"\s]++')

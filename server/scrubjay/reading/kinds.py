@@ -5,7 +5,7 @@ import re
 import tomllib
 from collections.abc import Container
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ HEAD = 1024  # bytes that show the kind of a file
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # how containers of office files begin
 # Suffixes of data files that text files of Blender, Pkl, Erlang and other programs have too.
 _PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
-_TABLES: dict[str, dict[str, str]] = tomllib.loads((files(__package__) / "kinds.toml").read_text("utf-8"))
+_TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def kinds_by_word(table: str) -> dict[str, str]:

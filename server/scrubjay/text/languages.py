@@ -7,7 +7,7 @@ matter. Chinese and Japanese are written without spaces, so their function words
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 from scrubjay.text.tables import listed
 from scrubjay.text.terms import STOP
@@ -24,7 +24,7 @@ _ASKING = re.compile("|".join(listed("japanese_asking")))  # question words and 
 @lru_cache(maxsize=1)
 def function_words() -> dict[str, frozenset[str]]:
     """Return the function words of each language except English, by its code."""
-    lines = (files("scrubjay.text") / "function_words.tsv").read_text("utf-8").splitlines()
+    lines = Path(__file__).with_name("function_words.tsv").read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return {language: frozenset(words.split()) for language, words in rows}
 

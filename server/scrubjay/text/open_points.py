@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 from scrubjay.text import tables
 from scrubjay.text.languages import is_english
@@ -21,15 +21,15 @@ from scrubjay.text.titles import Exchange, excerpt, is_empty, subject_words, tit
 
 LONGEST_OPEN = 200  # one sentence about an open point
 MOST_OPEN = 4  # sentences about open points
-FILE = "open_weights.json"
-WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_text("utf-8"))["weights"]
+FILE = Path(__file__).with_suffix(".json")
+WEIGHTS: Mapping[str, float] = json.loads(FILE.read_text("utf-8"))["weights"]
 # The weight of a phrase of `later` or `state`. It is not fitted: on the sessions that the phrases were chosen
 # from, it would come out too high.
 PHRASE = 2.5
 # READ is the weight of the model's log odds. A sentence is open if the sum and these together exceed LEAST. A
 # task, a listed point, an offer or a plan is open unless the model's log odds are below UNLIKELY. All three
-# were chosen on the dev sessions. From SURE on, a sentence is open without any sign: signs know the wordings of
-# those sessions, and the model also those of others.
+# were chosen on the dev sessions. Above SURE a sentence is open whatever the sum is, because
+# the signs only know the wordings of those sessions.
 READ, LEAST, UNLIKELY, SURE = 0.6, 0.25, -2.5, 2.0
 # The phrases of `later` count anywhere in a session, those of `state` only in its last turns.
 _LATER, _STATE = tables.cues("later"), tables.cues("state")

@@ -4,14 +4,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
     """Return the content of `NAME.toml`."""
-    return tomllib.loads((files("scrubjay.text") / f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
 
 
 def listed(name: str) -> list[str]:

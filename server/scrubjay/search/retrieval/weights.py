@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 Weights = Mapping[str, float]
 
-_FILE = files("scrubjay.search.retrieval") / "weights.json"
-_ALL: Mapping[str, Any] = json.loads(_FILE.read_text("utf-8"))
+_ALL: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 FIRST: Weights = _ALL["first"]  # for the features of candidates that are not examined yet
 ORDER: Weights = _ALL["order"]  # for all features
 VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first hits

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from scrubjay.errors import InputError
@@ -183,7 +183,7 @@ def _split(cell: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[str, str]:
-    folder = files("scrubjay.text.developer_words")
+    folder = Path(__file__).parent
     return (folder / "kinds.tsv").read_text("utf-8"), (folder / "names.tsv").read_text("utf-8")
 
 
