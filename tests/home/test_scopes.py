@@ -234,8 +234,8 @@ def test_a_damaged_scope_book_is_moved_away_and_recreated(home: Home, tmp_path: 
 def test_many_projects_seen_at_once_are_all_recorded(home: Home, tmp_path: Path) -> None:
     tops = [repository(tmp_path / f"jay{at}") for at in range(6)]
     code = (
-        "import sys; from scrubjay.home import scopes; from scrubjay.home.paths import Home\n"
-        "scopes.LOCK_WAIT_S = 120.0  # a hook gives up earlier, as on a busy machine\n"
+        "import sys; from scrubjay.home import scope_book, scopes; from scrubjay.home.paths import Home\n"
+        "scope_book.LOCK_WAIT_S = 120.0  # a hook gives up earlier, as on a busy machine\n"
         "print(scopes.scope_of(Home(sys.argv[1]), sys.argv[2]))"
     )
     started = [

@@ -1,51 +1,32 @@
-"""Gives each folder a scope, whose name never changes. `<home>/scopes.json` stores the scopes.
+"""Gives each folder a scope, whose name never changes, and each scope a name for people to read.
+
+A folder outside git is recognised by its path; if it becomes a repository, it keeps its scope.
 
 Hooks import this module, so it needs only the standard library and the syntax of Python 3.9.
-
-A folder outside git is recognised by its path; if it becomes a repository, it keeps its scope. A repository
-is recognised
-
-- by the path of its common git folder, so that worktrees share a scope;
-- by the URL of its origin, so that clones do;
-- by the first line of its reflog (its birth) if the recorded path no longer exists, so that a moved
-  repository keeps its scope.
-
-The content of the file is called the book below:
-
-    {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}}
 """
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 from contextlib import suppress
 from functools import lru_cache
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import hold, parse_json, read_whole
-from scrubjay.home.kept import copy_of, write_kept
+from scrubjay.home import scope_book
 from scrubjay.home.paths import Home
-from scrubjay.home.repositories import birth_of, repository
+from scrubjay.home.repositories import repository
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from scrubjay.home.repositories import Repository
 
 USER_SCOPE = "user"  # facts about the user that hold in every project
 EVERY_SCOPE = "*"
 SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the rule for names of scopes and tags
 NOWHERE = "/, your home folder itself and a folder that no longer exists are not projects."
-LOCK_WAIT_S = 0.25  # a hook waits at most this long; the other process needs about a millisecond
-
-_REPO, _DIR = _KINDS = ("repo_", "dir_")  # prefixes of generated scope names
-_NAME_LENGTH = 60  # characters of a project's name
-_NO_LETTERS = "project"  # the name in a scope whose project has a name without ASCII letters
-_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 
 def is_scope(name: str) -> bool:
@@ -66,7 +47,7 @@ def display_name(scope: str) -> str:
 
 
 def _ascii_name(scope: str) -> str:
-    for kind in _KINDS:
+    for kind in scope_book.KINDS:
         if scope.startswith(kind):
             return scope[len(kind) :].rpartition("__")[0] or scope
     return scope
@@ -99,7 +80,7 @@ def _all_own_names() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _own_names_in(home: Home, version: tuple[int, ...]) -> dict[str, str]:
-    named = ((name, _own_name(name, entry)) for name, entry in _read(home)["scopes"].items())
+    named = ((name, _own_name(name, entry)) for name, entry in scope_book.read(home)["scopes"].items())
     return {name: own_name for name, own_name in named if own_name}
 
 
@@ -108,8 +89,8 @@ def _own_name(scope: str, entry: dict[str, Any]) -> str | None:
     sources = (os.path.split(str(source)) for source in (*entry["origins"], *entry["paths"]))
     names = [os.path.basename(parent) if last.startswith(".") else last for parent, last in sources]
     ascii_name = _ascii_name(scope)
-    same = [name for name in names if _ascii_letters(name) == ascii_name]
-    if not same and ascii_name == _NO_LETTERS:  # the folder was renamed
+    same = [name for name in names if scope_book.ascii_letters(name) == ascii_name]
+    if not same and ascii_name == scope_book.NO_LETTERS:  # the folder was renamed
         same = names
     return _printable(same[0]) if same else None
 
@@ -119,7 +100,7 @@ def _printable(name: str) -> str:
     from unicodedata import normalize  # imported here, because hooks need not load it
 
     letters = (char for char in normalize("NFC", name) if char.isprintable() and char not in "<>`")
-    return "".join(letters)[:_NAME_LENGTH]
+    return "".join(letters)[: scope_book.NAME_LENGTH]
 
 
 def find_scope(name: str, existing: Iterable[str], *, may_be_new: bool) -> str:
@@ -139,7 +120,7 @@ def find_scope(name: str, existing: Iterable[str], *, may_be_new: bool) -> str:
     if displayed:
         return displayed[0]
     # A new name may resemble a scope that the user named (client_2 and client_1), but not a project's name.
-    candidates = [each for each in names if each.startswith(_KINDS) or not may_be_new]
+    candidates = [each for each in names if each.startswith(scope_book.KINDS) or not may_be_new]
     if name.isalpha():
         candidates.append(USER_SCOPE)
     suggestion = nearest(name, {*candidates, *map(display_name, candidates)})
@@ -194,16 +175,16 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | Non
     repo = repository(folder, user_home or os.path.expanduser("~"))
     if repo is None:
         return None
-    book = _read(home)
+    book = scope_book.read(home)
     if not repo.is_git and not os.path.exists(repo.path):
-        repo = _former_repository(book, repo)
-    scope = _find(book, repo)
-    if scope is None or _update(book, scope, repo):
+        repo = scope_book.former_repository(book, repo)
+    scope = scope_book.find(book, repo)
+    if scope is None or scope_book.update(book, scope, repo):
         try:
-            scope, book = _change(home, lambda book: _add_scope(book, repo))
+            scope, book = scope_book.change(home, lambda book: scope_book.add(book, repo))
         except OSError:  # the disk is full, read-only or busy: the next call computes the same name
-            scope = scope or _new_name(repo)
-    return _resolve(book, scope)
+            scope = scope or scope_book.new_name(repo)
+    return scope_book.resolve(book, scope)
 
 
 def is_elsewhere(folder: str) -> bool:
@@ -225,7 +206,7 @@ def scope_elsewhere(home: Home, name: str) -> str:
     else:
         path = posixpath.normpath(name)
         last = posixpath.basename(path)
-    return _resolve(_read(home), _scope_name(_DIR, last, path))
+    return scope_book.resolve(scope_book.read(home), scope_book.name_of(scope_book.FOLDER, last, path))
 
 
 def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str, str | None]:
@@ -243,7 +224,7 @@ def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str
 
 def list_scopes(home: Home) -> list[dict[str, Any]]:
     """List the known scopes: {scope, paths, origins, merged_into}; `merged_into` is often None."""
-    book = _read(home)
+    book = scope_book.read(home)
     merged = book["merged"]
     return [
         dict(scope=name, paths=sorted(entry["paths"]), origins=entry["origins"], merged_into=merged.get(name))
@@ -267,7 +248,7 @@ def merge(home: Home, old: str, new: str) -> str:
     """
 
     def edit(book: dict[str, Any]) -> str:
-        final = _resolve(book, new)
+        final = scope_book.resolve(book, new)
         if old == USER_SCOPE or EVERY_SCOPE in (old, new) or final == old:
             why = f"it is the same scope as {new} already, or the user's own scope, or every scope"
             raise InputError(f"{old} cannot be merged into {new}: {why}.")
@@ -275,129 +256,10 @@ def merge(home: Home, old: str, new: str) -> str:
         return final
 
     try:
-        return str(_change(home, edit)[0])
+        return str(scope_book.change(home, edit)[0])
     except OSError as error:
         sentence = f"{home.scopes} cannot be written: {error.strerror or error}."
         raise HomeError(f"{sentence} Try again, or check its permissions.") from error
-
-
-def _read(home: Home) -> dict[str, Any]:
-    """Read the book, or its copy if it is missing or damaged; if neither can be read, return an empty one."""
-    empty: dict[str, Any] = {"v": 1, "scopes": {}, "merged": {}}
-    return _read_valid(home.scopes) or _read_valid(copy_of(home.scopes)) or empty
-
-
-def _read_valid(path: str) -> dict[str, Any] | None:
-    try:
-        book: dict[str, Any] = parse_json(read_whole(path))
-        entries = book["scopes"].values()
-        is_valid = all(
-            isinstance(entry["paths"], dict) and isinstance(entry["origins"], list) for entry in entries
-        )
-        return book if is_valid and isinstance(book["merged"], dict) else None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return None
-
-
-def _find(book: dict[str, Any], repo: Repository) -> str | None:
-    """Find a scope by the path of `repo`, then by its origin, its path before it had git, and its birth."""
-    for name, entry in book["scopes"].items():
-        if repo.path in entry["paths"] and not _is_replaced(entry["paths"][repo.path], repo.birth):
-            return str(name)
-    for name, entry in book["scopes"].items():
-        if repo.origin and repo.origin in entry["origins"]:
-            return str(name)
-    for name, entry in book["scopes"].items():
-        if repo.is_git and _path_before_git(repo) in entry["paths"]:
-            return str(name)
-    for name, entry in book["scopes"].items():
-        for path, birth in entry["paths"].items():
-            if repo.birth and birth == repo.birth and _has_moved(path, birth):
-                return str(name)
-    return None
-
-
-def _path_before_git(repo: Repository) -> str:
-    """Return the path that the book has for a repository from before it had git; "" if that is unknown."""
-    folder, last = os.path.split(repo.path)
-    return folder if last == ".git" else ""
-
-
-def _former_repository(book: dict[str, Any], repo: Repository) -> Repository:
-    """Return the repository that a folder was in before it was removed; the folder itself if unknown."""
-    known_paths = {path for entry in book["scopes"].values() for path in entry["paths"]}
-    folder = repo.path
-    while repo.path not in known_paths:
-        if (git := os.path.join(folder, ".git")) in known_paths:
-            return repo._replace(path=git, is_git=True)
-        folder, below = os.path.dirname(folder), folder
-        if folder == below:
-            break
-    return repo
-
-
-def _is_replaced(birth: str | None, current: str | None) -> bool:
-    """Return True if the repository at the recorded path is now another one.
-
-    The first line of a shortened reflog differs too, but only that of a complete one starts from no commit.
-    """
-    return bool(birth and current and birth != current and current.startswith("0" * 40))
-
-
-def _has_moved(path: str, birth: str | None) -> bool:
-    return not os.path.exists(path) or _is_replaced(birth, birth_of(path))
-
-
-def _update(book: dict[str, Any], scope: str, repo: Repository) -> bool:
-    """Add a new path or origin of a repository to `book`; return True if there was one."""
-    entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
-    paths, origins = entry["paths"], entry["origins"]
-    is_known = any(repo.origin in other["origins"] for other in book["scopes"].values())
-    has_new_origin = bool(repo.origin) and not is_known
-    has_new_path = repo.path not in paths or (repo.birth is not None and paths[repo.path] != repo.birth)
-    if has_new_origin:
-        origins.append(repo.origin)
-    if has_new_path:
-        path_before = _path_before_git(repo) if repo.is_git else ""
-        for path in [path for path in paths if path == path_before or not os.path.exists(path)]:
-            del paths[path]
-        paths[repo.path] = repo.birth
-    return has_new_origin or has_new_path
-
-
-def _add_scope(book: dict[str, Any], repo: Repository) -> str:
-    scope = _find(book, repo) or _new_name(repo, taken=book["scopes"])
-    _update(book, scope, repo)
-    return scope
-
-
-def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
-    """Return a name for a new scope; `taken` are names of existing scopes."""
-    source = repo.origin or repo.path
-    parent, last = os.path.split(source)
-    name = os.path.basename(parent) if repo.is_git and last.startswith(".") else last
-    for number in range(1, len(taken) + 2):
-        key = source if number == 1 else f"{source}#{number}"
-        scope = _scope_name(_REPO if repo.is_git else _DIR, name, key)
-        if scope not in taken:
-            break
-    return scope
-
-
-def _scope_name(kind: str, name: str, key: str) -> str:
-    from hashlib import sha256  # takes 2.5 ms, needed only for a new project
-
-    digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{kind}{_ascii_letters(name)}__{digest}"
-
-
-def _ascii_letters(name: str) -> str:
-    """Return the part of a project's name that its scope has.
-
-    Letters such as ö are left out, not spelled as o: engines that share a bucket, or a home whose book was
-    lost, must give a project the scope that it has.
-    """
-    return "".join(char for char in name if char in _SAFE)[:_NAME_LENGTH] or _NO_LETTERS
 
 
 def _is_windows(path: str) -> bool:
@@ -407,26 +269,3 @@ def _is_windows(path: str) -> bool:
 
 def _is_inside(folder: str, other: str) -> bool:
     return folder.startswith(other.rstrip("/\\") + ("\\" if _is_windows(other) else "/"))
-
-
-def _resolve(book: dict[str, Any], scope: str) -> str:
-    seen = set()
-    while scope in book["merged"] and scope not in seen:
-        seen.add(scope)
-        scope = book["merged"][scope]
-    return scope
-
-
-def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dict[str, Any]]:
-    """Edit the book under the lock and write it; return (the result of `edit`, the book).
-
-    A damaged book is renamed to scopes.json.broken. Raises OSError if it cannot be written, or another
-    process held the lock for longer than LOCK_WAIT_S.
-    """
-    with hold(os.path.join(home.root, "scopes.lock"), LOCK_WAIT_S):
-        book = _read(home)
-        if os.path.exists(home.scopes) and _read_valid(home.scopes) is None:
-            os.replace(home.scopes, home.scopes + ".broken")
-        result = edit(book)
-        write_kept(home, home.scopes, json.dumps(book, indent=1, sort_keys=True).encode("ascii"))
-        return result, book
