@@ -12,7 +12,8 @@ from scrubjay.engine.background import prompts
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
-from scrubjay.home.settings import Settings, write_capture
+from scrubjay.home.capture_policy import write_capture
+from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import Forget, SearchMemories

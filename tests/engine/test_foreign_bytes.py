@@ -18,7 +18,7 @@ from said import SCOPE, turn
 
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import EngineError, HomeError, InputError
-from scrubjay.home import capture, openings, scopes, settings, spool
+from scrubjay.home import capture, capture_policy, openings, scopes, settings, spool
 from scrubjay.home.partitions import PartitionBook
 from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scope_settings import ScopeBook
@@ -106,7 +106,7 @@ def test_any_line_of_a_client_can_be_glanced_at(line: bytes):
 @given(like(CAPTURE))
 def test_any_capture_policy_is_read_or_refused(home: Home, data: bytes):
     Path(home.capture).write_bytes(data)
-    settings.captured_since(home)
+    capture_policy.captured_since(home)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -12,7 +12,8 @@ from said import SCOPE, fact, stored
 from scrubjay.engine.background.host_memories import HostMemories
 from scrubjay.engine.core import Core
 from scrubjay.histories.memory_files import kept_file, memory_files
-from scrubjay.home import settings
+from scrubjay.home.capture_policy import write_capture
+from scrubjay.home.settings import Settings
 from scrubjay.hosts.changes import connecting, disconnecting, write
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import BY_NAME
@@ -167,6 +168,6 @@ async def test_a_file_that_was_written_during_a_pause_is_left_out_until_it_chang
     (file, *_) = memory_files("codex", machine)
     for is_paused, seconds in ((True, -60), (False, 60)):
         at = datetime.fromtimestamp(file.at + seconds, now.tzinfo)
-        settings.write_capture(core.home, settings.Settings(paused=is_paused), at)
+        write_capture(core.home, Settings(paused=is_paused), at)
     assert kept_file(core.home, core._policy(), file, machine) is None
     assert kept_file(core.home, core._policy(), file._replace(at=file.at + 61), machine) is not None

@@ -25,9 +25,10 @@ from scrubjay.cli.past import capture_policy
 from scrubjay.engine.core import Core, open_core
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.table import HISTORIES
+from scrubjay.home.capture_policy import write_capture
 from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scopes import scope_of
-from scrubjay.home.settings import Settings, write_capture
+from scrubjay.home.settings import Settings
 from scrubjay.hooks import entry
 from scrubjay.models.kept import KeptSessions
 from scrubjay.models.records import Turn

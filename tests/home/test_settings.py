@@ -18,19 +18,11 @@ from hypothesis import strategies as st
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
 from scrubjay.home.capture import DEFAULT, policy
+from scrubjay.home.capture_policy import capture_view, captured_since, pauses, write_capture
 from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import (
-    Settings,
-    capture_view,
-    captured_since,
-    change,
-    load,
-    pauses,
-    with_store,
-    with_value,
-    write_capture,
-)
+from scrubjay.home.settings import Settings, change, load, with_store
+from scrubjay.home.toml_text import with_value
 
 HAND_WRITTEN = """# my own notes
 

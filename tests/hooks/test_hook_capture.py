@@ -17,9 +17,10 @@ from small_disk import BALLAST, fill, small_disk
 
 from scrubjay.engine.background import prompts
 from scrubjay.home import openings, spool
+from scrubjay.home.capture_policy import write_capture
 from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import open_home
-from scrubjay.home.settings import Settings, write_capture
+from scrubjay.home.settings import Settings
 
 __all__ = ["small_disk"]  # a fixture
 

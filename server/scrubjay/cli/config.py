@@ -11,7 +11,8 @@ from typing import Any
 
 from scrubjay.cli.command import Place, how_to_switch_on
 from scrubjay.errors import EncoderError, EngineError, InputError
-from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
+from scrubjay.home.capture_policy import write_capture
+from scrubjay.home.settings import Settings, change, describe, load, parsed, typed
 
 _FOLDERS = ("roots", "excluded")  # settings that list folders, which must exist
 

@@ -23,7 +23,8 @@ from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
-from scrubjay.home.settings import capture_view, load, restore_config
+from scrubjay.home.capture_policy import capture_view
+from scrubjay.home.settings import load, restore_config
 from scrubjay.home.spool import nonfiles
 from scrubjay.hosts.installation import hook_command, run_hook
 from scrubjay.hosts.machine import this_machine

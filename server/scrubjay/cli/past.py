@@ -17,9 +17,10 @@ from scrubjay.histories.disk import Disk
 from scrubjay.histories.memory_files import STORES, memory_files, memory_places
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
+from scrubjay.home.capture_policy import capture_view
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import nearest, project_folders
-from scrubjay.home.settings import capture_view, load
+from scrubjay.home.settings import load
 from scrubjay.hosts.machine import this_machine
 from scrubjay.models.fields import parse_when, resolve
 

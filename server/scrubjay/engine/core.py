@@ -53,10 +53,11 @@ from scrubjay.engine.verbs.why import Why
 from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import EncoderError, HomeError, InputError
 from scrubjay.home import backups, capture, spool
+from scrubjay.home.capture_policy import capture_view
 from scrubjay.home.partitions import PartitionBook
 from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import ScopeBook
-from scrubjay.home.settings import Settings, capture_view
+from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import MemoryAdded, Result

@@ -19,9 +19,10 @@ from scrubjay.engine.background.tasks import quiet_for
 from scrubjay.engine.caller import caller
 from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
 from scrubjay.home import kept, scopes
+from scrubjay.home.capture_policy import capture_view, write_capture
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
-from scrubjay.home.settings import Settings, capture_view, load, with_store, write_capture
+from scrubjay.home.settings import Settings, load, with_store
 from scrubjay.store.failures import is_of_store, not_read, reason
 from scrubjay.wire.hello import Hello
 

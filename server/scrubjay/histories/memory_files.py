@@ -23,10 +23,10 @@ from scrubjay.histories.notes import Note, notes
 from scrubjay.histories.stored import instant, pieces
 from scrubjay.histories.transcripts import gemini_folder
 from scrubjay.home import capture
+from scrubjay.home.capture_policy import pauses as kept_pauses
 from scrubjay.home.files import read_whole
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE, is_elsewhere, is_scope, project_of
-from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.hosts.facts import HOSTS
 from scrubjay.hosts.machine import Machine
 from scrubjay.redaction.redact import redact

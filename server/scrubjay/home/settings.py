@@ -4,24 +4,22 @@ Settings belong to the engine, never to the environment of a client. The pipe an
 module; the engine writes the settings that hooks need to `<home>/capture.json`.
 """
 
-import json
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import capture
-from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
+from scrubjay.home.capture import CAPTURES, INJECTIONS, injection
 from scrubjay.home.files import hold, read_whole, write_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import nearest
+from scrubjay.home.toml_text import with_value
 
 _MAX_BYTES = 4 * 1024 * 1024  # bytes of config.toml that are read
 _LOCK_WAIT_S = 5.0  # a change writes two small files, so this is enough
@@ -173,10 +171,10 @@ def change(path: str, key: str, value: Any) -> Settings:
     refuses; nothing is written then.
     """
     value = parsed(key, value)
-    with _changing(path, path):
+    with changing(path, path):
         after = with_value(_read(path) or _HEADING, key, value)
         settings = _settings(after, path)
-        _write(path, after.encode())
+        write_with_copy(path, after.encode())
     return settings
 
 
@@ -211,74 +209,6 @@ def typed(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def capture_view(settings: Settings) -> dict[str, Any]:
-    """Return the settings that hooks need: capture, min_length, paused, excluded, inject and effect."""
-    values = {key: getattr(settings, key) for key in Policy._fields}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
-
-
-def write_capture(home: Home, settings: Settings, now: datetime) -> None:
-    """Derive `<home>/capture.json` and its copy from the settings.
-
-    Its `since` is when the capture policy last changed, other than by a pause. Earlier turns are not fetched
-    from transcripts afterwards (`captured_since`). `pauses` are the periods without capture.
-    """
-    view = capture_view(settings)
-    before = _read_capture(home) or capture_view(Settings())  # what hooks assume in a new home
-    since = before.get("since")  # None if capture was never restricted
-    has_changed = any(
-        before.get(key) != value for key, value in view.items() if key not in ("inject", "paused", "effect")
-    )
-    if has_changed or not isinstance(since, str | None):
-        since = now.isoformat()
-    periods = pauses(home)
-    if _is_off(view) != _is_off(before):
-        if _is_off(view):
-            periods = [*periods, (now.isoformat(), None)]
-        else:
-            began = periods.pop()[0] if periods and periods[-1][1] is None else before.get("since")
-            periods = [*periods, (str(began or ""), now.isoformat())]
-    content = (json.dumps({**view, "since": since, "pauses": periods}, indent=1) + "\n").encode()
-    with suppress(OSError, ValueError):
-        if read_whole(home.capture, own=True) == content:
-            return  # a full disk must not stop an engine whose settings did not change
-    with _changing(home.config, home.capture):  # so that one process writes both the copy and the file
-        _write(home.capture, content)
-
-
-def captured_since(home: Home) -> datetime | None:
-    """Return when the current capture policy began; None if it always applied, the far future if unknown."""
-    since = _read_capture(home).get("since")
-    if since is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(since)
-    except (TypeError, ValueError):  # not written by us
-        return datetime.max.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def pauses(home: Home) -> list[tuple[str, str | None]]:
-    """Return the periods without capture, each as (start, end); None is the end of a period that lasts."""
-    value = _read_capture(home).get("pauses")
-    pairs = value if isinstance(value, list) else []
-    return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-
-
-def _is_off(view: dict[str, Any]) -> bool:
-    return bool(view.get("paused")) or view.get("capture") == "off"
-
-
-def _read_capture(home: Home) -> dict[str, Any]:
-    """Read capture.json or its copy; an unreadable file counts as another policy."""
-    try:
-        return capture.read(home)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError):
-        return {"unreadable": True}
 
 
 def _settings(text: str, path: str) -> Settings:
@@ -325,7 +255,7 @@ def restore_config(home: Home) -> str | None:
         _settings(content.decode("utf-8-sig"), copy)
     except (OSError, ValueError, InputError):
         return None
-    with _changing(path, path):
+    with changing(path, path):
         write_whole(f"{path}.broken", damaged)
         write_whole(os.path.realpath(path), content)
     return f"{path}.broken"
@@ -337,7 +267,7 @@ def _excerpt(value: Any) -> str:
 
 
 @contextmanager
-def _changing(config: str, path: str) -> Iterator[None]:
+def changing(config: str, path: str) -> Iterator[None]:
     """Prevent other processes from changing the settings. Raises HomeError if `path` cannot be written."""
     try:
         with hold(f"{config}.lock", _LOCK_WAIT_S):
@@ -347,54 +277,10 @@ def _changing(config: str, path: str) -> Iterator[None]:
         raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error
 
 
-def _write(path: str, content: bytes) -> None:
+def write_with_copy(path: str, content: bytes) -> None:
     """Replace the copy of a file, then the file. A reader sees the old or the new file, never a part.
 
     If config.toml is a link (dotfiles), it stays a link: the file that it points to is replaced.
     """
     write_copy(path, content)
     write_whole(os.path.realpath(path), content)
-
-
-def with_value(text: str, key: str, value: object) -> str:
-    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; comments stay.
-
-    `value` is a string, number, boolean, or a list or tuple of strings.
-    """
-    line_end = "\r\n" if "\r\n" in text else "\n"
-    literal = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
-    line = "" if value is None else f"{key} = {literal}"
-    lines = statements(text)
-    for index, statement in enumerate(lines):
-        if key in _parse_toml(statement):
-            comment = _comment(statement)
-            lines[index] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
-            return "".join(lines)
-    gap = line_end if text and not text.endswith(line_end) else ""
-    return f"{text}{gap}{line}{line_end}" if line else text
-
-
-def statements(text: str) -> list[str]:
-    """Split valid TOML into lines, with a multi-line value as one line; joined, they are the text again."""
-    complete, pending = [], ""
-    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        pending += line
-        if _parse_toml(pending) is not None:
-            complete.append(pending)
-            pending = ""
-    return complete
-
-
-def _parse_toml(statement: str) -> Any:
-    try:
-        return tomllib.loads(statement)
-    except tomllib.TOMLDecodeError:
-        return None
-
-
-def _comment(statement: str) -> str:
-    """Return the comment after a value: from the first # before which the value is complete."""
-    value = _parse_toml(statement)
-    hashes = (index for index, char in enumerate(statement) if char == "#")
-    start = next((index for index in hashes if _parse_toml(statement[:index]) == value), len(statement))
-    return statement[start:].rstrip()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import files
-from scrubjay.hosts import json_text, toml_text, yaml_text
+from scrubjay.home import files, toml_text
+from scrubjay.hosts import json_text, yaml_text
 from scrubjay.hosts.installation import is_our_hook, is_our_server, server_command
 
 KeyPath = tuple[str | int, ...]  # the path to a value: names in objects, numbers in lists

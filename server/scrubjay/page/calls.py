@@ -16,8 +16,9 @@ from scrubjay.engine.verbs.facts import Rival, Which
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
+from scrubjay.home.capture_policy import write_capture
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, search_scopes
-from scrubjay.home.settings import Settings, change, describe, typed, write_capture
+from scrubjay.home.settings import Settings, change, describe, typed
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
 from scrubjay.models.fields import Name, OneScope

@@ -18,10 +18,10 @@ from scrubjay.histories.keeping import Wishes, allowed, pauses
 from scrubjay.histories.stored import seconds
 from scrubjay.home import capture, spool
 from scrubjay.home.capture import cut, is_excluded, should_record, storable
+from scrubjay.home.capture_policy import captured_since
+from scrubjay.home.capture_policy import pauses as kept_pauses
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import captured_since
-from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.envelopes import HookEvent
 from scrubjay.redaction.redact import Redactor, redact
 from scrubjay.transcripts import formats, matching, turn

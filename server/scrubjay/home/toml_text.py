@@ -1,11 +1,38 @@
-"""Edits TOML: adds or removes one table, and leaves every other character in place."""
+"""Edits TOML: sets a key, adds or removes a table, and leaves every other character in place."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scrubjay.home.settings import statements
+
+def with_value(text: str, key: str, value: object) -> str:
+    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; comments stay.
+
+    `value` is a string, number, boolean, or a list or tuple of strings.
+    """
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    line = "" if value is None else f"{key} = {_toml_text(value)}"
+    lines = statements(text)
+    for index, statement in enumerate(lines):
+        if key in _parse_toml(statement):
+            comment = _comment(statement)
+            lines[index] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
+            return "".join(lines)
+    gap = line_end if text and not text.endswith(line_end) else ""
+    return f"{text}{gap}{line}{line_end}" if line else text
+
+
+def statements(text: str) -> list[str]:
+    """Split valid TOML into lines, with a multi-line value as one line; joined, they are the text again."""
+    complete, pending = [], ""
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        pending += line
+        if _parse_toml(pending) is not None:
+            complete.append(pending)
+            pending = ""
+    return complete
 
 
 def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
@@ -76,5 +103,20 @@ def _toml_value(value: Any) -> str:
     return _toml_text(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _toml_text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _toml_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
+
+
+def _parse_toml(statement: str) -> Any:
+    try:
+        return tomllib.loads(statement)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _comment(statement: str) -> str:
+    """Return the comment after a value: from the first # before which the value is complete."""
+    value = _parse_toml(statement)
+    hashes = (index for index, char in enumerate(statement) if char == "#")
+    start = next((index for index in hashes if _parse_toml(statement[:index]) == value), len(statement))
+    return statement[start:].rstrip()
