@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scrubjay.encoders.open_reader import log_odds
 from scrubjay.text import open_points
 from scrubjay.text.open_points import LONGEST_OPEN, MOST_OPEN
+from scrubjay.text.sentences import join, sentences
 from scrubjay.text.sessions import ROLLING_LIMIT, outcome, session_summary
 from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
@@ -261,3 +262,12 @@ TASKS = "What I did:\n\n- [x] the switch\n- [ ] charts still draw black text\n- 
 )
 def test_points_are_open_until_they_are_settled(sides: tuple[str, ...], points: list[str]):
     assert told(*sides)[2] == points
+
+
+def test_a_sentence_keeps_its_closing_quote_and_is_not_split_inside_code():
+    answer = 'The page says "The password is wrong." The total was `sum(...) / len(items)`, now it is 0.'
+    assert [sentence.text for sentence in sentences(answer)] == [
+        'The page says "The password is wrong."',
+        "The total was `sum(...) / len(items)`, now it is 0.",
+    ]
+    assert join(['It says "No."', "It ends"]) == 'It says "No." It ends'

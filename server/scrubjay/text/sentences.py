@@ -11,12 +11,13 @@ _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
 # A full stop ends a sentence unless a lower-case letter follows or a form of address precedes it. Before a
 # lower-case letter, it does so only after a longer word, so not in `e.g. this`. CJK needs no space.
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?\u2026])(?<!\b[DHM][rs]\.)(?<!\bMrs\.)(?<!\bProf\.)[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])"
+    r"(?<=[.!?\u2026])(?<!\b[DHM][rs]\.)(?<!\bMrs\.)(?<!\bProf\.)(?P<close>[\"'\u201d\u2019)\]]{0,3})\s+(?![a-z])"
     r"|(?<=[\u3002\uff01\uff1f])"
     r"|(?<=[a-z0-9)]{3}[.!?])(?<!\betc\.)(?<!\bincl\.)(?<!\bapprox\.)\s+(?=[a-z])"
 )
 _IDEOGRAPH = re.compile("[\u2e80-\ua4cf\uf900-\ufaff\U00020000-\U0003ffff]")
 QUESTION = ("?", "\uff1f")  # how a question ends
+_QUOTES = "\"'\u201d\u2019)]"  # may follow the end of a sentence
 _CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 
 
@@ -34,7 +35,7 @@ def sentences(text: str) -> Iterator[Sentence]:
     for number, paragraph in enumerate(_paragraphs(text)):
         first = True
         for unit in paragraph:
-            for sentence in _SENTENCE_END.split(_BOLD.sub(r"\1", unit)):
+            for sentence in _split(_BOLD.sub(r"\1", unit)):
                 line = flat(sentence)
                 if any(map(str.isalnum, line)):
                     yield Sentence(line, number, first)
@@ -69,15 +70,26 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
             units[-1].append(line)
 
 
+def _split(text: str) -> Iterator[str]:
+    """Split running text into sentences, with their closing quotes; a code span is never split."""
+    start = 0
+    for end in _SENTENCE_END.finditer(text):
+        is_code = text.count("`", start, end.start()) % 2 and "`" in text[end.end() :]
+        if not is_code:
+            yield text[start : end.start()] + (end["close"] or "")
+            start = end.end()
+    yield text[start:]
+
+
 def join(sentences: list[str]) -> str:
     """Join sentences; a semicolon follows a sentence without a full stop, such as a list item."""
-    closed = [text if text.endswith(_CLOSED) else f"{text};" for text in sentences[:-1]]
+    closed = [text if text.rstrip(_QUOTES).endswith(_CLOSED) else f"{text};" for text in sentences[:-1]]
     return " ".join([*closed, *sentences[-1:]])
 
 
 def apart(line: str) -> list[str]:
     """Split a line of a summary, written by `join`, into its sentences."""
-    return [text for part in line.split("; ") for text in _SENTENCE_END.split(part) if text]
+    return [text for part in line.split("; ") for text in _split(part) if text]
 
 
 def flat(text: str) -> str:
