@@ -114,6 +114,8 @@ def test_a_sentence_that_only_sounds_open_is_not(answer: str):
         "The manual has not been translated.",
         "The rest of the plugins should be checked by someone with access.",
         "At the moment the price is a guess of mine.",
+        "The remaining step is Redis in production.",
+        "`payout.js` shares the helper, which I'd port next.",
     ],
 )
 def test_the_usual_ways_to_leave_something_open_are_found(point: str):
@@ -198,6 +200,8 @@ def told(*sides: str) -> tuple[str, list[str], list[str]]:
         ("[Image #1] the button is misaligned on mobile", "The button is misaligned on mobile"),
         ("No retries in the uploader, they hide errors.", "No retries in the uploader"),
         ("No, the retries hide errors.", "The retries hide errors"),
+        ("Great. Different topic: why is the image so big?", "Why is the image so big"),
+        ("We need to add SSO with Okta. Make a plan first, don't code yet.", "Add SSO with Okta"),
         ("Let's not deploy on Fridays.", "Let's not deploy on Fridays"),
     ],
 )
@@ -217,6 +221,29 @@ def test_an_outcome_has_no_question_task_small_talk_or_title():
     )
     assert said == ["`socket.ts` sends a ping every 25 s"]
     assert told("what is our coverage", "71 %.")[1] == ["71 %."]
+
+
+def test_a_sentence_keeps_its_closing_quote_and_is_not_split_inside_code():
+    answer = 'The page says "The password is wrong." The total was `sum(...) / len(items)`, now it is 0.'
+    assert [sentence.text for sentence in sentences(answer)] == [
+        'The page says "The password is wrong."',
+        "The total was `sum(...) / len(items)`, now it is 0.",
+    ]
+    assert join(['It says "No."', "It ends"]) == 'It says "No." It ends'
+
+
+def test_a_summary_has_no_courtesy_for_an_answer():
+    turns = [Exchange("what is the port", "It is 9464."), Exchange("thx", "You're welcome!")]
+    assert (
+        session_summary([*turns, Exchange("leave it", "Understood.")])
+        == "what is the port\nAnswered: It is 9464."
+    )
+
+
+def test_an_outcome_in_chinese_is_more_than_its_sentences_with_latin_words():
+    assert (
+        "旧密码在下次登录时重新哈希。" in told("登录太慢", "成本因子改为 12。旧密码在下次登录时重新哈希。")[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -245,8 +272,22 @@ TASKS = "What I did:\n\n- [x] the switch\n- [ ] charts still draw black text\n- 
         # a prompt without an answer
         (("rename tick()", "I renamed it.", "why is CI red on windows?", ""), ["why is CI red on windows?"]),
         (("rename tick()", "I renamed it.", "thanks", ""), []),
+        (
+            (
+                "deploy",
+                "You need to run `make deploy` yourself.",
+                "ok did it, worked",
+                "Then staging runs 3.",
+            ),
+            [],
+        ),
+        (("renew", "The DNS team has to set the record.", "they set it", "The certificate is valid."), []),
         # tasks, and tests that fail when the session ends
         (("Add a dark mode", TASKS), ["charts still draw black text", "the print stylesheet"]),
+        (
+            ("Add a dark mode", TASKS.replace("What I did", "TODO")),
+            ["charts still draw black text", "the print stylesheet"],
+        ),
         (("share one interface", FAILING), ["`test_refund` gets 422", "`test_idempotency` times out"]),
         (("share one interface", FAILING, "fix both", "All 60 tests pass."), []),
         (("share one interface", f"{FAILING}\n\nI fixed both, and now all 60 tests pass."), []),
@@ -257,17 +298,26 @@ TASKS = "What I did:\n\n- [x] the switch\n- [ ] charts still draw black text\n- 
         (("Warum ist es kaputt?", "Es ist Latin-1. Soll ich das ändern?"), ["Soll ich das ändern?"]),
         (("Repariere die Tests", "Einer muss noch angepasst werden."), ["Einer muss noch angepasst werden."]),
         (("Traduis", "Il reste trois messages sans contexte."), ["Il reste trois messages sans contexte."]),
+        (
+            ("Baue es", "Zwei Tests schlagen noch fehl:\n\n- `login.test.ts` läuft in den Timeout"),
+            ["`login.test.ts` läuft in den Timeout"],
+        ),
+        (
+            ("arregla la paginación", "Está lista. Falta documentarla en el OpenAPI."),
+            ["Falta documentarla en el OpenAPI."],
+        ),
+        (
+            ("corrige o formulário", "Corrigido. Ainda falta traduzir a mensagem."),
+            ["Ainda falta traduzir a mensagem."],
+        ),
+        (("登录太慢", "已修复。还没有更新压测脚本。"), ["还没有更新压测脚本。"]),
+        (("登录太慢", "已修复。还没有更新压测脚本。", "继续", "压测脚本已更新。"), []),
+        (
+            ("CI が遅い", "直しました。まだ夜間ジョブでは確認していません。"),
+            ["まだ夜間ジョブでは確認していません。"],
+        ),
         (("Räum auf", "212 Regeln sind weg. Kann ich sonst noch etwas für dich tun?"), []),
     ],
 )
 def test_points_are_open_until_they_are_settled(sides: tuple[str, ...], points: list[str]):
     assert told(*sides)[2] == points
-
-
-def test_a_sentence_keeps_its_closing_quote_and_is_not_split_inside_code():
-    answer = 'The page says "The password is wrong." The total was `sum(...) / len(items)`, now it is 0.'
-    assert [sentence.text for sentence in sentences(answer)] == [
-        'The page says "The password is wrong."',
-        "The total was `sum(...) / len(items)`, now it is 0.",
-    ]
-    assert join(['It says "No."', "It ends"]) == 'It says "No." It ends'

@@ -16,7 +16,7 @@ from pathlib import Path
 from scrubjay.text import tables
 from scrubjay.text.languages import is_english
 from scrubjay.text.sentences import QUESTION, clip, flat, item_of, sentences
-from scrubjay.text.terms import content_words
+from scrubjay.text.terms import content_words, told_words
 from scrubjay.text.titles import Exchange, excerpt, is_empty, subject_words, title
 
 LONGEST_OPEN = 200  # one sentence about an open point
@@ -81,7 +81,7 @@ def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchan
         for point in _read_points(turn, following, later_turns, read):
             words = _stems(point.text)
             taken = max((len(words & stems) / (len(words) or 1) for stems in later), default=0.0)
-            if len(set(content_words(point.text))) >= _LEAST_WORDS and taken < _TAKEN_UP:
+            if len(set(told_words(point.text))) >= _LEAST_WORDS and taken < _TAKEN_UP:
                 if point.evidence:
                     point.evidence["taken"] = taken
                 yield point
@@ -125,7 +125,7 @@ def _is_unanswered(turn: Exchange, later_turns: int) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:_STEM] for word in content_words(text) if word not in _OPEN_WORDS}
+    return {word[:_STEM] for word in told_words(text) if word not in _OPEN_WORDS}
 
 
 def _points(user: str, assistant: str, later_turns: int) -> Iterator[Point]:
@@ -194,7 +194,7 @@ def _open_list(text: str, is_end: bool) -> Iterator[str]:
         if task := _UNTICKED.match(line):
             yield flat(task[1])
         elif (item := item_of(line)) is not None:
-            if is_open_list:
+            if is_open_list and not item.startswith("[x] "):
                 yield item
         elif line.strip():
             is_open_list = bool(_LIST_HEADING.match(line) or (is_end and _FAILING.search(line)))

@@ -11,7 +11,7 @@ from itertools import chain
 from scrubjay.text import tables
 from scrubjay.text.sentences import QUESTION, Sentence, clip, join, sentences
 from scrubjay.text.summary import answered_by, name_line
-from scrubjay.text.terms import content_words
+from scrubjay.text.terms import told_words
 from scrubjay.text.titles import Exchange, excerpt, subject, subject_words, title
 
 ROLLING_LIMIT = 1_000  # characters of a session's summary, about as much as the model reads (256 tokens)
@@ -77,15 +77,15 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     sentence of the title are left out; if nothing else was said, the best aside or that sentence is kept.
     """
     title_sentence = subject(exchanges)
-    title_words = set(content_words(title_sentence))
+    title_words = set(told_words(title_sentence))
     ranked: list[tuple[float, int, str]] = []
     for number, exchange in enumerate(exchanges):
         prompt = excerpt(exchange.user)
-        prompt_words = set(content_words(prompt))
+        prompt_words = set(told_words(prompt))
         answered = [
             sentence
             for sentence in sentences(excerpt(exchange.assistant))
-            if not set(content_words(sentence.text)) <= prompt_words
+            if not set(told_words(sentence.text)) <= prompt_words
         ]
         decided = [
             sentence
@@ -113,7 +113,7 @@ def _is_aside(text: str) -> bool:
 
 def _outcome_score(sentence: Sentence, title_words: Collection[str]) -> float:
     """Rate how much a sentence says about the outcome of a session with these words in its title."""
-    text, words = sentence.text, set(content_words(sentence.text))
+    text, words = sentence.text, set(told_words(sentence.text))
     score = 2.0 * len(words & set(title_words)) / (len(title_words) or 1)
     score += bool(_DECISION.search(text)) + 2.0 * bool(_DEED.match(text)) + bool(_RESULT.search(text))
     score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
@@ -129,7 +129,7 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
     room -= len(label) + 2
     unique = dict.fromkeys(sentence.text for text in dict.fromkeys(texts) for sentence in sentences(text))
     candidates = [clip(text, LONGEST_ROLLING) for text in unique if not _is_repeated(text, seen)]
-    words = [set(content_words(sentence)) for sentence in candidates]
+    words = [set(told_words(sentence)) for sentence in candidates]
     # "thanks" and "go on" have no subject
     remaining = [at for at, text in enumerate(candidates) if subject_words(text)]
     chosen: list[int] = []
@@ -145,5 +145,5 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
 
 def _is_repeated(sentence: str, seen: Iterable[str]) -> bool:
     """Return True if a sentence in `seen` has all content words of this one."""
-    words = set(content_words(sentence))
-    return any(words <= set(content_words(other)) for other in seen)
+    words = set(told_words(sentence))
+    return any(words <= set(told_words(other)) for other in seen)

@@ -110,6 +110,15 @@ def compared_words(text: str) -> list[str]:
     return spelled_words(expand(text))
 
 
+def told_words(text: str) -> list[str]:
+    """Return the content words of a text; a CJK run, which may be a whole sentence, becomes pairs.
+
+    >>> told_words("the port"), told_words("还没测试")
+    (['port'], ['还没', '没测', '测试'])
+    """
+    return content_words(text) if text.isascii() else compared_words(text)
+
+
 def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
     """Return the compared words with one of these beginnings that occur unchanged in a text."""
     prefixes = tuple(beginnings)

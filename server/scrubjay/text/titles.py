@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scrubjay.text import tables
 from scrubjay.text.sentences import Sentence, clip, flat, sentences, shorten
-from scrubjay.text.terms import content_words
+from scrubjay.text.terms import content_words, told_words
 
 TITLE_LIMIT = 120  # characters of a title; a longer sentence is chosen only if there is no shorter one
 READ_SIDE = 6_000  # characters at each end of a turn's prompt or answer that a session's summary reads
@@ -53,7 +53,7 @@ def opening(text: str) -> str:
 
 def subject_words(text: str) -> set[str]:
     """Return the content words of a text, without words of politeness and agreement."""
-    return set(content_words(text)) - _EMPTY
+    return set(told_words(text)) - _EMPTY
 
 
 def is_empty(prompt: str) -> bool:
@@ -70,7 +70,7 @@ def excerpt(text: str) -> str:
 def subject(exchanges: Sequence[Exchange]) -> str:
     """Choose the sentence that represents a session best: from a prompt, else from an answer."""
     sides = [(excerpt(exchange.user), excerpt(exchange.assistant)) for exchange in exchanges]
-    words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
+    words = [set(told_words(f"{user} {answer}")) for user, answer in sides]
     uses = Counter(word for turn_words in words for word in turn_words)
     prompts = ["" if is_empty(user) else _HEADING.sub(r"\1\n", _NOISE.sub("", user)) for user, _ in sides]
     # The number of words about each prompt. A turn that follows "yes, do it" is about the prompt before.
