@@ -239,6 +239,16 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("what did we do before the release?", Event("the release", after=False)),
         ("since the big migration, what changed?", Event("the big migration", after=True)),
         ("what happened after v2.3", Event("v2.3", after=True)),
+        ("what changed since the deploy of v2.3?", Event("the deploy of v2.3", after=True)),
+        ("what did we do yesterday and today?", "2026-03-04 to 2026-03-05"),
+        ("what did we do on Monday and Tuesday?", "2026-03-02 to 2026-03-03"),
+        ("what did we do in January and February?", "2026-01-01 to 2026-02-28"),
+        ("what did we do Wednesday to Friday?", "2026-02-25 to 2026-02-27"),
+        ("what did we do since the beginning of the month?", "2026-03-01 to 2026-03-05"),
+        ("what did we do in week 9 of 2026?", "2026-02-23 to 2026-03-01"),
+        ("what did we do late last week", "2026-02-23 to 2026-03-01"),
+        ("what did we do in the last half hour", "2026-03-05 11:30 to 12:00"),
+        ("what did we do within the last two days?", "2026-03-03 to 2026-03-05"),
         # in other words, or in another language
         ("what did we do between Monday and Wednesday?", "2026-03-02 to 2026-03-04"),
         ("what did we do Monday to Wednesday?", "2026-03-02 to 2026-03-04"),
@@ -268,6 +278,28 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("\u00bfQu\u00e9 hicimos la semana pasada?", "2026-02-23 to 2026-03-01"),
         ("\u00bfQu\u00e9 hicimos hace 3 d\u00edas?", "2026-03-02"),
         ("\u00bfQu\u00e9 hicimos el 17 de febrero?", "2026-02-17"),
+        ("Was haben wir gestern und heute gemacht?", "2026-03-04 to 2026-03-05"),
+        ("O que fizemos ontem \u00e0 tarde?", "2026-03-04 12:00 to 18:00"),
+        ("O que fizemos desde segunda-feira?", "2026-03-02 to 2026-03-05"),
+        ("O que decidimos h\u00e1 3 dias?", "2026-03-02"),
+        ("O que fizemos em fevereiro de 2026?", "2026-02-01 to 2026-02-28"),
+        ("O que fizemos nos \u00faltimos 3 dias?", "2026-03-02 to 2026-03-05"),
+        ("O que fizemos na \u00faltima sess\u00e3o?", PastSessions(1)),
+        ("Onde paramos?", PastSessions(1)),
+        ("昨天我们做了什么", "2026-03-04"),
+        ("上周一我们做了什么", "2026-02-23"),
+        ("周一到周三我们做了什么", "2026-03-02 to 2026-03-04"),
+        ("从周一开始我们做了什么", "2026-03-02 to 2026-03-05"),
+        ("2月17日我们讨论了什么", "2026-02-17"),
+        ("最近三天我们做了什么", "2026-03-02 to 2026-03-05"),
+        ("我们上次做到哪里了", PastSessions(1)),
+        ("昨日は何をしましたか", "2026-03-04"),
+        ("先週の月曜日に何をしましたか", "2026-02-23"),
+        ("月曜日から水曜日に何をしましたか", "2026-03-02 to 2026-03-04"),
+        ("昨日から何をしましたか", "2026-03-04 to 2026-03-05"),
+        ("2月17日に何を決めましたか", "2026-02-17"),
+        ("3日前に何をしましたか", "2026-03-02"),
+        ("前回のセッションで何をしましたか", PastSessions(1)),
         ("Wo waren wir stehengeblieben?", PastSessions(1)),
         ("O\u00f9 en \u00e9tions-nous ?", PastSessions(1)),
         ("\u00bfD\u00f3nde lo dejamos?", PastSessions(1)),
@@ -337,6 +369,9 @@ def test_a_question_about_no_specific_time_is_ignored(text: str, now: datetime) 
         ("la semaine derni\u00e8re", "2026-02-23T00:00", "2026-03-02T00:00"),
         ("ayer", "2026-03-04T00:00", "2026-03-05T00:00"),
         ("la semana pasada", "2026-02-23T00:00", "2026-03-02T00:00"),
+        ("semana passada", "2026-02-23T00:00", "2026-03-02T00:00"),
+        ("上周", "2026-02-23T00:00", "2026-03-02T00:00"),
+        ("3日前", "2026-03-02T00:00", "2026-03-03T00:00"),
     ],
 )
 def test_a_phrase_names_the_moment_at_which_its_time_begins_or_is_over(
@@ -357,7 +392,7 @@ def test_a_phrase_that_names_no_moment_gives_none(phrase: str, now: datetime) ->
 
 TIMES_ELSEWHERE = [
     "Was haben wir hier gemacht?", "Was passiert jeden Montag?", "Que fait-on le lundi ?",
-    "le fichier arrive chaque lundi", "\u00bfQu\u00e9 pasa los lunes?", "when do we do Monday planning?",
+    "le fichier arrive chaque lundi", "\u00bfQu\u00e9 pasa los lunes?", "每周一做什么", "毎週月曜日に何をしますか", "when do we do Monday planning?",
     "what runs on 3.11.?", "is 11/17 of the tests green?", "what changed in version 2024.11.3?",
     "what did we do in week 3 of the course", "in the office Monday to Wednesday",
 ]  # fmt: skip
@@ -371,10 +406,15 @@ def test_words_that_are_a_time_only_elsewhere_are_ignored(text: str, now: dateti
 def test_the_words_around_a_foreign_time_remain_without_function_words(now: datetime) -> None:
     asked = time_asked("Was haben wir gestern \u00fcber Retries entschieden?", now)
     assert asked is not None and (asked.words, asked.certain) == (("retries",), True)
+    asked = time_asked("先週、リトライについて何を決めましたか", now)
+    assert asked is not None and (asked.words, asked.certain) == (("リトライ",), True)
 
 
 def test_a_clock_time_that_is_not_next_to_the_date_does_not_narrow_it(now: datetime) -> None:
     asked = time_asked("Did we decide yesterday that the standup is at 9:30?", now)
+    assert asked is not None and isinstance(asked.when, Period)
+    assert name_in_days(asked.when.start, asked.when.end) == "2026-03-04"
+    asked = time_asked("what did we do between 2pm and 4pm yesterday?", now)
     assert asked is not None and isinstance(asked.when, Period)
     assert name_in_days(asked.when.start, asked.when.end) == "2026-03-04"
 

@@ -17,6 +17,7 @@ _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff]")
 _WORD = re.compile(r"[^\W\d_]+")
+UNSPACED = ("zh", "ja")  # languages written without spaces
 _LATIN_END = 0x250
 _ASKING = re.compile("|".join(listed("japanese_asking")))  # question words and phrases of Japanese
 
@@ -39,6 +40,13 @@ def language_of(words: Sequence[str]) -> str:
     counts = {language: sum(word in stop_words for word in words) for language, stop_words in lists}
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] > sum(word in STOP for word in words) else "en"
+
+
+def unspaced_language(text: str) -> str | None:
+    """Return "ja" for a text with kana, else "zh" for one with Han characters, else None."""
+    if text.isascii():
+        return None
+    return "ja" if _JAPANESE.search(text) else "zh" if _HAN.search(text) else None
 
 
 def is_english(text: str) -> bool:

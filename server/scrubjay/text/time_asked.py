@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
+from scrubjay.text.languages import without_function_words
 from scrubjay.text.tables import pattern
 from scrubjay.text.terms import content_words, words
 from scrubjay.text.time_phrases import foreign_function_words, in_english
@@ -26,7 +27,7 @@ _PART, _PART_AFTER = pattern("dates", "part_of_day"), pattern("dates", "part_of_
 _PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 29)}  # hours of a day
 _BEFORE, _BEFORE_WITHIN = pattern("dates", "before"), pattern("dates", "before_within")
 _FROM, _FROM_WITHIN = pattern("dates", "from"), pattern("dates", "from_within")
-_TO, _RELATIVE = pattern("dates", "to"), pattern("dates", "relative")
+_TO, _BOTH, _RELATIVE = pattern("dates", "to"), pattern("dates", "both"), pattern("dates", "relative")
 _CLOCK_AFTER, _CLOCK_BEFORE = pattern("dates", "clock_after"), pattern("dates", "clock_before")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _HOUR = timedelta(hours=1)
@@ -117,7 +118,7 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
 
     "yesterday" starts and ends at midnight, "3 weeks ago" is a day, "2 hours ago" and "now" are moments.
     """
-    phrase = in_english(" ".join(text.split()))
+    phrase = " ".join(in_english(" ".join(text.split())).split())
     if len(phrase) > LONGEST_PHRASE:
         return None
     if phrase.lower() == "now":
@@ -170,12 +171,14 @@ def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime
         joined = _TO.fullmatch(text[place.stop : last_place.start]) or _BEFORE_WITHIN.match(
             text[last_place.start : last_place.stop]
         )
-        if (
-            joined
-            and (_FROM.search(text_before) or _FROM_WITHIN.match(phrase))
-            and period.start < last_period.end
-        ):
+        if _BOTH.fullmatch(text[place.stop : last_place.start]) and period.end == last_period.start:
             return Period(period.start, last_period.end, exact=False)
+        is_from = joined and (_FROM.search(text_before) or _FROM_WITHIN.match(phrase))
+        start, end = period.start, last_period.end
+        if is_from and period.exact and start >= end and not any(map(str.isdigit, phrase)):
+            start -= 7 * DAY  # on a Tuesday, "Monday to Wednesday" ended last week
+        if is_from and start < end:
+            return Period(start, end, exact=False)
     if any((other.start, other.end) != (period.start, period.end) for _, other in others):
         return None
     if preposition := _BEFORE.search(text_before) or _BEFORE_WITHIN.match(text[place.start : place.stop]):
@@ -242,7 +245,7 @@ def _rest_without(text: str, places: Sequence[range]) -> str:
     """Return the words of a text outside these places, without filler and stop words."""
     for at in places:
         text = _without(text, at)
-    return " ".join(word for word in text.split() if _topic_words(word))
+    return " ".join(word for word in without_function_words(text).split() if _topic_words(word))
 
 
 def _without(text: str, place: range) -> str:

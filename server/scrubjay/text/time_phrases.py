@@ -1,4 +1,4 @@
-"""Rewrites times in other words, and in German, French and Spanish, as the English that `dates` reads."""
+"""Rewrites times in other words, and in six other languages, as the English that `dates` reads."""
 
 import re
 from collections.abc import Mapping
@@ -6,14 +6,15 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from scrubjay.text import tables
-from scrubjay.text.languages import function_words, language_of
+from scrubjay.text.languages import UNSPACED, function_words, language_of, unspaced_language
 from scrubjay.text.terms import words
 
 LONGEST = 1_000  # characters; a longer text only mentions a time
 UNMARKED = 30  # characters; in a shorter text, such as "la semana pasada", any language may be meant
 
 _SURE = ("de", "nl")  # languages in which "hier" is here, not yesterday
-_LANGUAGES = ("en", "de", "fr", "es")
+_LANGUAGES = ("en", "de", "fr", "es", "pt")
+_ALIKE = {"es", "pt"}  # they share most function words of a short question
 _DIGIT = re.compile(r"\d")
 _NAMED = re.compile(r"\{([a-z_]+)\}")
 
@@ -41,9 +42,13 @@ def in_english(text: str) -> str:
     """
     if len(text) > LONGEST:
         return text
+    if unspaced := unspaced_language(text):
+        for phrase in _phrases(unspaced)[0]:
+            text = phrase.pattern.sub(phrase.english, text)
     language = language_of(words(text))  # "hier" is a day in French, a place in German
     for said in _LANGUAGES:
-        if said in ("en", language) or (language not in _SURE and len(text) <= UNMARKED):
+        is_meant = said in ("en", language) or {said, language} == _ALIKE
+        if is_meant or (language not in _SURE and len(text) <= UNMARKED):
             phrases, first_words = _phrases(said)
             # Few texts have any such word, and comparing them with every pattern would take a millisecond.
             tokens = {token for word in words(text) for token in (word, "0" if _DIGIT.match(word) else word)}
@@ -69,8 +74,13 @@ def _phrases(language: str) -> tuple[list[_Phrase], dict[str, frozenset[str]]]:
     phrases = []
     for line in table[language]["phrases"].strip().splitlines():
         said, template = line.split(" = ")
-        pattern = re.compile(rf"(?<![\w-]){tables.filled(said, groups)}(?![\w-])", re.IGNORECASE)
         kinds = tuple(_NAMED.findall(said))
+        said = tables.filled(said, groups)
+        if language in UNSPACED:
+            template = f" {template} "
+        else:
+            said = rf"(?<![\w-]){said}(?![\w-])"
+        pattern = re.compile(said, re.IGNORECASE)
         phrases.append(_Phrase(pattern, kinds, tuple(meanings.get(kind, {}) for kind in kinds), template))
     first_words = {
         kind: frozenset("0" if _DIGIT.search(word) or "\\d" in word else words(word)[0] for word in said)
