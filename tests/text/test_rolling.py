@@ -240,6 +240,24 @@ def test_a_summary_has_no_courtesy_for_an_answer():
     )
 
 
+def test_what_a_later_turn_took_back_is_no_outcome():
+    sides = (
+        "Make the dashboard load faster",
+        "The cause was 64 queries. I batched them into one query in `loader.py`.",
+        "the revenue is wrong now",
+        "I added the filter back to the join.",
+        "revert it, we'll cache instead",
+    )
+    undone = "I reverted both commits."
+    cached = "Then I added a cache of 60 seconds around `load_dashboard`."
+    assert told(*sides, f"{undone} {cached}")[1] == [undone, cached, "The cause was 64 queries."]
+    first = told(*sides, "I rolled back `loader.py` to the join.")[1]
+    assert "I added the filter back to the join." not in first
+    assert "I batched them into one query in `loader.py`." in first
+    summary = session_summary([Exchange(*sides[2:4]), Exchange(sides[4], f"{undone} {cached}")])
+    assert "Outcome: I reverted both commits. Then I added" in summary and "filter back" not in summary
+
+
 def test_an_outcome_in_chinese_is_more_than_its_sentences_with_latin_words():
     assert (
         "旧密码在下次登录时重新哈希。" in told("登录太慢", "成本因子改为 12。旧密码在下次登录时重新哈希。")[1]

@@ -22,7 +22,7 @@ _LEAST_ASKED = 2  # least content words of a prompt that is listed below the tit
 _BRIEF = 100  # characters; a longer sentence about an outcome ranks lower
 _DECISION, _DECIDED = tables.cues("decision"), tables.cues("decided")
 _RESULT, _SMALL_TALK, _LATER = map(tables.cues, ("result", "small_talk", "later"))
-_DEED = tables.pattern("cues", "deed")
+_DEED, _UNDONE = tables.pattern("cues", "deed"), tables.pattern("cues", "undone")
 
 
 def session_summary(
@@ -42,11 +42,15 @@ def session_summary(
     prompts = [title([exchange._replace(assistant="")]) for exchange in exchanges]
     prompts = [prompt for prompt in prompts if len(subject_words(prompt)) >= _LEAST_ASKED]
     room -= min(int(_ASKED_SHARE * room), sum(len(prompt) + 2 for prompt in prompts[1:]))
-    turn_decisions = [decisions([exchange]) for exchange in exchanges]
+    undone = _undone(exchanges)
+    turn_decisions = [
+        [text for text in decisions([exchange]) if not (number in undone and _DEED.match(text))]
+        for number, exchange in enumerate(exchanges)
+    ]
     answers = [
         answered_by(exchange.user, excerpt(exchange.assistant), LONGEST_ROLLING)
-        for exchange, decided in zip(exchanges, turn_decisions, strict=True)
-        if not decided
+        for number, (exchange, decided) in enumerate(zip(exchanges, turn_decisions, strict=True))
+        if not decided and number not in undone
     ]
     outcome_line = _session_line("Outcome", chain.from_iterable(turn_decisions), room, seen)
     room -= len(outcome_line) + 1 if outcome_line else 0
@@ -79,6 +83,7 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     title_sentence = subject(exchanges)
     title_words = set(told_words(title_sentence))
     ranked: list[tuple[float, int, str]] = []
+    undone = _undone(exchanges)
     for number, exchange in enumerate(exchanges):
         prompt = excerpt(exchange.user)
         prompt_words = set(told_words(prompt))
@@ -86,6 +91,7 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
             sentence
             for sentence in sentences(excerpt(exchange.assistant))
             if not set(told_words(sentence.text)) <= prompt_words
+            and not (number in undone and _DEED.match(sentence.text))
         ]
         decided = [
             sentence
@@ -103,6 +109,16 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     texts = [text for _, _, text in sorted(ranked, key=lambda entry: (-entry[0], -entry[1]))]
     telling = [text for text in texts if text != title_sentence and not _is_aside(text)]
     return [text.removeprefix("[x] ") for text in telling or texts[:1]]
+
+
+def _undone(exchanges: Sequence[Exchange]) -> set[int]:
+    """Return the numbers of the turns whose deeds a later turn took back."""
+    undone: set[int] = set()
+    for number, exchange in enumerate(exchanges):
+        reports = (_UNDONE.match(sentence.text) for sentence in sentences(excerpt(exchange.assistant)))
+        for report in filter(None, reports):
+            undone.update(range(0 if report["all"] else max(0, number - 1), number))
+    return undone
 
 
 def _is_aside(text: str) -> bool:
