@@ -265,6 +265,13 @@ def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> N
         ("what did we do in week 9", "2026-02-23 to 2026-03-01"),
         ("what did we do at 3pm yesterday", "2026-03-04 14:00 to 16:00"),
         ("what did we do yesterday at 15:30?", "2026-03-04 14:30 to 16:30"),
+        ("what did we do between 2pm and 4pm yesterday?", "2026-03-04 14:00 to 16:00"),
+        ("what did we do yesterday between 2 and 4 pm?", "2026-03-04 14:00 to 16:00"),
+        ("what did we do yesterday from 9:30 to 11:00?", "2026-03-04 09:30 to 11:00"),
+        ("what did we do yesterday before 3pm", "2026-03-04 00:00 to 15:00"),
+        ("what did we do after 15:00 on Monday?", "2026-03-02 15:00 to 2026-03-03 00:00"),
+        ("what did we do today since 10:00", "2026-03-05 10:00 to 2026-03-06 00:00"),
+        ("Was haben wir gestern zwischen 14 und 16 Uhr gemacht?", "2026-03-04 14:00 to 16:00"),
         ("Was haben wir gestern gemacht?", "2026-03-04"),
         ("Was haben wir heute Morgen gemacht?", "2026-03-05 04:00 to 12:00"),
         ("Was haben wir gestern um 15 Uhr gemacht?", "2026-03-04 14:00 to 16:00"),
@@ -410,11 +417,14 @@ def test_the_words_around_a_foreign_time_remain_without_function_words(now: date
     assert asked is not None and (asked.words, asked.certain) == (("リトライ",), True)
 
 
+def test_a_change_of_hours_does_not_narrow_the_day_on_which_it_was_made(now: datetime) -> None:
+    asked = time_asked("Did we move the standup from 9:00 to 10:00 on Monday?", now)
+    assert asked is not None and isinstance(asked.when, Period)
+    assert name_in_days(asked.when.start, asked.when.end) == "2026-03-02"
+
+
 def test_a_clock_time_that_is_not_next_to_the_date_does_not_narrow_it(now: datetime) -> None:
     asked = time_asked("Did we decide yesterday that the standup is at 9:30?", now)
-    assert asked is not None and isinstance(asked.when, Period)
-    assert name_in_days(asked.when.start, asked.when.end) == "2026-03-04"
-    asked = time_asked("what did we do between 2pm and 4pm yesterday?", now)
     assert asked is not None and isinstance(asked.when, Period)
     assert name_in_days(asked.when.start, asked.when.end) == "2026-03-04"
 

@@ -28,8 +28,10 @@ _PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night
 _BEFORE, _BEFORE_WITHIN = pattern("dates", "before"), pattern("dates", "before_within")
 _FROM, _FROM_WITHIN = pattern("dates", "from"), pattern("dates", "from_within")
 _TO, _BOTH, _RELATIVE = pattern("dates", "to"), pattern("dates", "both"), pattern("dates", "relative")
+_CLOCK_SPAN = pattern("dates", "clock_span")
 _CLOCK_AFTER, _CLOCK_BEFORE = pattern("dates", "clock_after"), pattern("dates", "clock_before")
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_HALF = re.compile("[ap]", re.IGNORECASE)  # of a day: am or pm
 _HOUR = timedelta(hours=1)
 _NEAR_BEFORE = 20  # characters before a date that are searched for its preposition
 
@@ -93,7 +95,10 @@ def _asked(text: str, now: datetime) -> TimeAsked | None:
         certain = not _YEAR.search("".join(text[at.start : at.stop] for at in named)) and (
             period.exact or not period.any_year
         )
-        if period.exact and (clock := _clock(text, named[-1])):
+        if period.exact and (span := _clock_span(text, named[-1], period)):
+            named.append(span[0])
+            period = span[1]
+        elif period.exact and (clock := _clock(text, named[-1])):
             named.append(clock[0])
             moment = midnight(period.start) + clock[1]
             period = replace(period, start=moment - _HOUR, end=moment + _HOUR)
@@ -194,6 +199,36 @@ def _part_of_day(text: str, place: range, day: Period) -> Period:
         return day
     first, last = (timedelta(hours=hour) for hour in _PARTS[part[1].lower()])
     return replace(day, start=day.start + first, end=day.start + last)
+
+
+def _clock_span(text: str, date: range, day: Period) -> tuple[range, Period] | None:
+    """Narrow a day to the hours that are named next to it, such as "between 2 and 4 pm" or "after 15:00".
+
+    "from 9:00 to 10:00" before a date is skipped, because it may say what was changed on that day.
+    """
+    for match in _CLOCK_SPAN.finditer(text):
+        is_before = match.end() <= date.start
+        if is_before and match[0].lower().startswith("from"):
+            continue
+        gap = text[match.end() : date.start] if is_before else text[date.stop : match.start()]
+        if gap.strip(" ,") in ("", "on"):
+            last = _time_of_day(match["end"] or match["moment"])
+            start, end = day.start, midnight(day.start) + last
+            if match["start"]:
+                half = _HALF.findall(match["end"]) if match["start"].isdigit() else []  # "2 and 4 pm"
+                start = midnight(day.start) + _time_of_day(match["start"] + "".join(half))
+            elif match["side"].lower() in ("after", "since"):
+                start, end = end, day.end
+            return (range(*match.span()), replace(day, start=start, end=end)) if start < end else None
+    return None
+
+
+def _time_of_day(clock: str) -> timedelta:
+    """Return the time since midnight for "15:30", "3 pm" or "3"."""
+    numbers = [int(number) for number in re.findall(r"\d+", clock)]
+    half = _HALF.search(clock)
+    hour = numbers[0] % 12 + 12 * (half[0] in "pP") if half else numbers[0]
+    return timedelta(hours=hour, minutes=numbers[1] if len(numbers) > 1 else 0)
 
 
 def _clock(text: str, date: range) -> tuple[range, timedelta] | None:
