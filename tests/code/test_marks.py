@@ -130,6 +130,17 @@ def test_a_file_that_was_new_when_it_was_named_is_followed_too(repo: Repository)
     assert shown(repo, anchor) == "now in src/old.txt"
 
 
+def test_a_file_that_was_rewritten_before_it_moved_is_followed_too(repo: Repository) -> None:
+    moved, gone = noted(repo, "docs/notes.md is for notes."), noted(repo, "src/b.py has one class.")
+    repo.commit(
+        {"docs/notes.md": "Quite another text, of several words.\n", "src/b.py": "def other(): ...\n"}
+    )
+    repo.git("mv", "docs/notes.md", "docs/log.md")
+    repo.git("rm", "--quiet", "src/b.py")
+    repo.commit({})
+    assert (shown(repo, moved), shown(repo, gone)) == ("changed, now in docs/log.md", "gone")
+
+
 def test_what_was_said_on_a_branch_is_marked_until_it_is_merged(repo: Repository) -> None:
     repo.git("checkout", "--quiet", "-b", "feature")
     repo.commit({"src/f.py": "def feature():\n    return 1\n"})

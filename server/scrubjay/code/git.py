@@ -211,16 +211,15 @@ def changes_since(work: WorkTree, commit: str, path: str) -> list[int] | None:
 def new_path_since(work: WorkTree, commit: str, path: str) -> str | None:
     """Return the new path of a missing file that was renamed since a commit, "" if it was removed.
 
-    Return None if the file is only not checked out. If that commit does not have the file yet, the comparison
-    begins at the parent of the commit that removed the file.
+    Return None if the file is only not checked out. If that commit does not have the file yet, or a file that
+    differs too much, the comparison begins at the parent of the commit that removed the file.
     """
     entry = git(work.root, "ls-files", "-t", "-s", "-z", "--", f":(literal){path}")
     if entry is None or entry.startswith(b"S"):
         return None
     if entry:
         return _moved_unstaged(work, path, blob=entry.split()[2].decode()[:DIGEST])
-    new_path = _removed_since(work, commit).get(path)
-    if new_path is not None:
+    if new_path := _removed_since(work, commit).get(path):
         return new_path
     options = ("-n", "1", "--format=%H", "--diff-filter=D", "--no-renames", "--", f":(literal){path}")
     removing_commit = (git(work.root, "log", *options) or b"").decode().strip()
