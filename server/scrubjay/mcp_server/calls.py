@@ -5,13 +5,10 @@ sent as fenced text, and as structure only to programs that ask for it. Tools th
 and a structure; quoted text is fenced in both.
 """
 
-import asyncio
-import itertools
 import json
 import math
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -23,7 +20,8 @@ from scrubjay.home import given
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render, render_sessions
 from scrubjay.mcp_server.catalog import BY_NAME, Offer
-from scrubjay.models.fields import MAX_DOCUMENT
+from scrubjay.mcp_server.files import allowed_path, read_document
+from scrubjay.mcp_server.progress import Report
 from scrubjay.models.requests import (
     MOST_TOKENS,
     AddDocument,
@@ -38,18 +36,14 @@ from scrubjay.models.requests import (
     parse,
 )
 from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
-from scrubjay.reading import content_fields, read_file
 from scrubjay.text.answers import plural
 from scrubjay.text.foreign import defused, one_line
 
-QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
-REPORT_SECONDS = 0.25  # the least time between two progress notifications
 REASONS = 10  # records that shaped a file that are shown, unless the call gives a number
 # Arguments of a search that exclude records, so that a wrong value hides all of them.
 LIMITS = ("session_id", "tags", "partition_ids", "filters", "threshold", "as_of")
 PIECE = 3_000  # tokens of turns to distill that are sent, unless the call gives a number
 
-Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
 Found = TypeVar("Found", bound=Result)
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
@@ -147,40 +141,6 @@ def _split_form(kind: type[Request], arguments: dict[str, Any]) -> tuple[dict[st
 
 class _FormOnly(Request):
     include: Form = Form()
-
-
-@asynccontextmanager
-async def reporting(
-    send: Callable[[float, float | None, str | None], Awaitable[None]],
-) -> AsyncIterator[Report]:
-    """Yield a function that reports a call's progress through `send`, except in the first second.
-
-    It sends at most a few reports a second. If a call reports no progress, because it waits or has a single
-    step, a sign of life is sent each second.
-    """
-    loop = asyncio.get_running_loop()
-    reported, next_report = 0.0, loop.time() + QUIET_SECONDS
-
-    async def send_report(done: float, total: float | None, what: str | None) -> None:
-        nonlocal reported, next_report
-        reported, next_report = done, loop.time() + REPORT_SECONDS
-        await send(done, total, what)
-
-    async def report(done: int, total: int, what: str) -> None:
-        if done > reported and (loop.time() >= next_report or (reported and done == total)):
-            await send_report(done, total, one_line(os.path.basename(what)) or None)
-
-    async def send_signs_of_life() -> None:
-        for number in itertools.count(2):
-            await asyncio.sleep(QUIET_SECONDS)
-            if reported < 1:  # progress must grow, so signs of life are fractions of the first step
-                await send_report(1 - 1 / number, None, None)
-
-    background = asyncio.create_task(send_signs_of_life())
-    try:
-        yield report
-    finally:
-        background.cancel()
 
 
 def failure(sentence: str) -> dict[str, Any]:
@@ -391,50 +351,3 @@ async def confine(engine: Engine, request: R, by: Caller) -> R:
                 f"There is no record with the id {record_id[:80]!r}. Use the id of a search result."
             )
     return request if scope is None else request.model_copy(update={"scope": None})
-
-
-async def read_document(request: AddDocument, folder: str | None, roots: Sequence[str]) -> DocumentText:
-    """Read the text to add, from `content` or from the file at `path` (relative to `folder`, links resolved).
-
-    A file's own properties (author, date, language, ...) become metadata, unless the caller gives other
-    values. Raises InputError if the file is outside the allowed folders, or it cannot be read.
-    """
-    caller_fields = request.model_dump(include={"title", "custom_id", "metadata"}, exclude_unset=True)
-    if request.content is not None:
-        size = len(request.content.encode())
-        if size > MAX_DOCUMENT:
-            limit = f"at most {MAX_DOCUMENT:,} are allowed"
-            raise InputError(f"content has {size:,} bytes; {limit}, so split the document.")
-        file_fields = await asyncio.to_thread(content_fields, request.content)
-        metadata = {**file_fields.get("metadata", {}), **caller_fields.get("metadata", {})}
-        fields = {**file_fields, **caller_fields}
-        return DocumentText(**(fields | {"metadata": metadata} if metadata else fields))
-    assert request.path is not None
-    path = allowed_path(request.path, folder, roots)
-    return await asyncio.to_thread(_read, path, caller_fields)
-
-
-def _read(path: str, caller_fields: dict[str, Any]) -> DocumentText:
-    try:
-        content = read_file(path)
-    except InputError as error:
-        raise InputError(f"path = {error}") from None
-    language = {"language": content.language} if content.language and content.kind == "code" else {}
-    metadata = {**language, **content.metadata, **caller_fields.get("metadata", {})}
-    file_fields = {"content": content.text, "path": path, "type": content.kind, "title": content.title}
-    return DocumentText(**{**file_fields, **caller_fields, "metadata": metadata})
-
-
-def allowed_path(given_path: str, folder: str | None, roots: Sequence[str]) -> str:
-    """Return the resolved path of a file or folder that a client names.
-
-    Raises InputError if the path is neither in the client's project nor in a folder that the user allowed.
-    """
-    path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(given_path)))
-    allowed_roots = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]
-    if not any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in allowed_roots):
-        raise InputError(
-            f"path = {given_path[:200]!r} is outside the project{f' {folder}' if folder else ''}. "
-            "Give the text as content, or let the user allow its folder with `scrubjay config roots FOLDER`."
-        )
-    return path

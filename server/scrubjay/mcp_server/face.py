@@ -15,8 +15,9 @@ from scrubjay import VERSION
 from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
-from scrubjay.mcp_server.calls import call, reporting
+from scrubjay.mcp_server.calls import call
 from scrubjay.mcp_server.catalog import BY_NAME
+from scrubjay.mcp_server.progress import reporting
 from scrubjay.pipe.offer import Offer, PlainRequest, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of

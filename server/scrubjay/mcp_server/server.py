@@ -40,8 +40,9 @@ from scrubjay.engine.caller import caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import prompts, resources
-from scrubjay.mcp_server.calls import call, failure, reporting
+from scrubjay.mcp_server.calls import call, failure
 from scrubjay.mcp_server.catalog import BY_NAME, INSTRUCTIONS, tools
+from scrubjay.mcp_server.progress import reporting
 from scrubjay.pipe.link import CALL_SECONDS
 from scrubjay.pipe.offer import VERSION_SUBSTITUTES
 from scrubjay.pipe.session import LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
