@@ -34,7 +34,8 @@ from kept import silent, temporary
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import utc_now
-from scrubjay.mcp_server.render import Frame, document_hits, document_length
+from scrubjay.mcp_server.render import Frame
+from scrubjay.mcp_server.render_documents import document_hits, length
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory, Passage, content_hash
 from scrubjay.models.requests import RecordTurn, SearchDocuments, SearchMemories
@@ -138,7 +139,7 @@ async def _shown(core: Core, questions: list[corpus.Question], scope: str, root:
     said, right, tokens = Counter[str](), [], []
     for question in questions:
         hits = await core.search.documents(
-            SearchDocuments(query=question.text), scope, measure=lambda hit: document_length(hit, frame)
+            SearchDocuments(query=question.text), scope, measure=lambda hit: length(hit, frame)
         )
         said[hits.confidence] += 1
         tokens.append(math.ceil(len(document_hits(hits, frame)) / 4))

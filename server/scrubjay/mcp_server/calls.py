@@ -18,7 +18,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home import given
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
-from scrubjay.mcp_server import render, render_sessions
+from scrubjay.mcp_server import render, render_documents, render_sessions
 from scrubjay.mcp_server.catalog import BY_NAME, Offer
 from scrubjay.mcp_server.files import allowed_path, read_document
 from scrubjay.mcp_server.progress import Report
@@ -247,13 +247,13 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     limits = ("filters",) if request.filters else ()
     frame = render.Frame(search_scopes(request.scope, by.visible_scopes), folder=by.folder, limits=limits)
 
-    measure = partial(_length, render.document_length, frame, form.structured)
+    measure = partial(_length, render_documents.length, frame, form.structured)
     hits: DocumentHits = await (await engine.core()).search.documents(
         request, by.visible_scopes, measure=measure
     )
     place = " and ".join(filter(None, (frame.path(request.path), request.doc_id))) or None
-    write = partial(render.document_hits, frame=frame, place=place)
-    return fitted(hits, write, render.trimmed_documents, structured=form.structured)[1]
+    write = partial(render_documents.document_hits, frame=frame, place=place)
+    return fitted(hits, write, render_documents.trimmed, structured=form.structured)[1]
 
 
 async def _write(
@@ -301,7 +301,7 @@ async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Calle
         raise InputError(f"{invalid[0]} applies to a single document, and {path} is a folder; leave it out.")
     core, scope = await engine.core(), write_scope(request.scope, by.scope)
     result = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
-    return Answer(render.ingested(result), DocumentAdded(status="done", ingested=result).wire())
+    return Answer(render_documents.ingested(result), DocumentAdded(status="done", ingested=result).wire())
 
 
 async def _forget(engine: Engine, request: Forget, by: Caller, form: Form) -> Answer:

@@ -12,16 +12,13 @@ from scrubjay.models.records import COMMIT
 from scrubjay.models.requests import MOST_TOKENS
 from scrubjay.models.results import (
     MOST_LEFT_OUT,
-    DocumentHit,
-    DocumentHits,
     Forgotten,
     Hit,
-    Ingested,
     MemoryAdded,
     MemoryHits,
     Profile,
 )
-from scrubjay.text.answers import DOUBTFUL, may_answer, no_document, nothing, plural
+from scrubjay.text.answers import DOUBTFUL, may_answer, nothing, plural
 from scrubjay.text.foreign import defused, one_line
 from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
@@ -35,7 +32,6 @@ EVERYWHERE = 'scope "*" for every project'
 DOCUMENTS = "search_documents"
 NO_TARGET = "no fact or turn seems to be about that."
 NAME_SHOWN, PATH_SHOWN = 80, 200  # characters of a title, and of a path
-NOT_READ_SHOWN = 10  # unreadable files of a folder that are named
 LONGEST_NAME = 100  # characters of a title, of all tags of a hit, or of a reason
 # Fields of a hit that `trimmed` may drop.
 _PARTS = ("memory", "chunk", "metadata", "tags", "title", "role", "documents", "context", "explain")
@@ -78,17 +74,18 @@ def memory_hits(hits: MemoryHits, frame: Frame) -> str:
     commits = [_hit_block(commit, frame) for commit in hits.commits]
     if not hits.results:
         documents = DOCUMENTS if hits.has_documents else None
-        head = [nothing(frame.scopes, hits.period, EVERYWHERE, documents) + _limits(frame.limits)]
+        head = [nothing(frame.scopes, hits.period, EVERYWHERE, documents) + limits_sentence(frame.limits)]
         fenced_commits = fenced("\n".join(commits)) if commits else []
-        return "\n".join([*head, *_note_lines(hits.degraded), *fenced_commits, *document_lines])
+        return "\n".join([*head, *note_lines(hits.degraded), *fenced_commits, *document_lines])
     head = [DOUBTFUL] if hits.confidence == "weak" else []
     body = "\n".join([*_with_windows(hits, frame), *commits])
     return "\n".join(
-        [*head, *_note_lines(hits.degraded), *fenced(body), *_left_out_lines(hits), *document_lines]
+        [*head, *note_lines(hits.degraded), *fenced(body), *_left_out_lines(hits), *document_lines]
     )
 
 
-def _limits(names: Sequence[str]) -> str:
+def limits_sentence(names: Sequence[str]) -> str:
+    """Return a sentence that names the arguments that left out records, or ""."""
     given = " and ".join(names)
     return f" Only records that fit {given} were searched; leave {given} out to search all." if names else ""
 
@@ -259,94 +256,6 @@ def _link_lines(hit: Hit, frame: Frame) -> list[str]:
     return lines
 
 
-def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) -> str:
-    """Render chunks of documents, best first; `place` is the path or id that the search was limited to."""
-    left_out = _chunks_left_out_lines(hits)
-    if not hits.results:
-        where = place and one_line(place)
-        return "\n".join(
-            [
-                *(left_out or [no_document(frame.scopes, where, EVERYWHERE) + _limits(frame.limits)]),
-                *_note_lines(hits.degraded),
-            ]
-        )
-    head = [DOUBTFUL] if hits.confidence == "weak" else []
-    body = "\n".join(_document_block(hit, frame) for hit in hits.results)
-    return "\n".join([*head, *_note_lines(hits.degraded), *fenced(body), *left_out])
-
-
-def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
-    """Drop the last part of an answer, as `trimmed` does."""
-    excess = tokens - (hits.tokens.budget or MOST_TOKENS)
-    if excess <= 0 or not hits.results:
-        return None
-    *others, last = hits.results
-    update: dict[str, object] = {}
-    if last.content:
-        size = max(0, len(last.content) - 4 * excess)
-        update = {"content": last.content[:size] or None, "truncated": True}
-    elif len(last.chunks) > 1:
-        update = {"chunks": last.chunks[:-1]}
-        hits = hits.model_copy(update={"chunks_left_out": (hits.chunks_left_out or 0) + 1})
-    elif not others and (last.metadata or last.summary):
-        update = {"metadata": {}, "summary": None}
-    elif not others and (text := last.chunks[0].content):
-        cut = last.chunks[0].model_copy(update={"content": text[: max(0, len(text) - 4 * excess)]})
-        update = {"chunks": [cut]}
-    if update:
-        return hits.model_copy(update={"results": [*others, last.model_copy(update=update)]})
-    left_out = {"left_out": (hits.left_out or 0) + 1, "total": len(others)}
-    return hits.model_copy(update={"results": others, **left_out})
-
-
-def document_length(hit: DocumentHit, frame: Frame) -> int:
-    """Count the characters of a document in `document_hits`, with the line break after it."""
-    return len(_document_block(hit, frame)) + 1
-
-
-def _chunks_left_out_lines(hits: DocumentHits) -> list[str]:
-    parts = [f"{plural(hits.chunks_left_out, 'more chunk')} of these"] if hits.chunks_left_out else []
-    parts += [plural(hits.left_out, "more document")] if hits.left_out else []
-    return [f"{' and '.join(parts)} did not fit into {hits.tokens.budget} tokens."] if parts else []
-
-
-def _document_block(hit: DocumentHit, frame: Frame) -> str:
-    """Render a document: its name, then each chunk, quoted, under its line numbers."""
-    title, path = one_line(hit.title or ""), frame.path(hit.path)
-    name = path or title or "untitled"
-    details = [] if not path or title in path else [title[:NAME_SHOWN]]
-    details += [frame.date(hit.updated_at, day=True), short_id("chunk", hit.document_id)]
-    project = frame.project(hit.scope) if hit.scope else ""
-    parts = []
-    for index, chunk in enumerate(hit.chunks):
-        lines = f"lines {chunk.lines[0]}-{chunk.lines[1]}"
-        mark = "" if chunk.is_relevant or chunk.score else " [next to it]"
-        head = lines if index else f"{name} {lines} ({', '.join(details)}){project}"
-        parts.append(f"{head}{mark}:\n{quote(chunk.content)}")
-    if hit.summary:
-        parts.append(f"Summary:\n{quote(hit.summary)}")
-    if hit.content:
-        query = f"?scope={hit.scope}" if project else ""  # needed to read another project's documents
-        beginning = f"Beginning; all at scrubjay://document/{hit.document_id}{query}"
-        parts.append(f"{beginning if hit.truncated else 'Whole text'}:\n{quote(hit.content)}")
-    return "\n".join(parts)
-
-
-def ingested(result: Ingested) -> str:
-    """Describe what happened to the files of a folder."""
-    names = ("added", "changed", "renamed", "removed", "unchanged", "forgotten")
-    counts = ", ".join(f"{count:,} {name}" for name in names if (count := getattr(result, name)))
-    commits = f" {plural(result.commits, 'commit')} added." if result.commits else ""
-    lines = [f"Documents: {counts or 'none'}.{commits}"]
-    lines += [f"Not read: {one_line(file.reason)}" for file in result.failed[:NOT_READ_SHOWN]]
-    if len(result.failed) > NOT_READ_SHOWN:
-        lines.append(f"{len(result.failed) - NOT_READ_SHOWN:,} more could not be read.")
-    lines += [f"Left out: {one_line(file.reason)}" for file in result.left_out]
-    if result.passed_over:
-        lines.append(f"Hidden and skipped: {one_line(', '.join(result.passed_over[:NOT_READ_SHOWN]))}.")
-    return "\n".join(lines)
-
-
 def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
     """Describe what happened to a fact; also return its note or similar facts, or None."""
     outcomes = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}
@@ -411,5 +320,6 @@ def quote(text: str) -> str:
     return "\n".join(f"> {line}" for line in defused(text).splitlines() if line.strip())
 
 
-def _note_lines(degraded: str | None) -> list[str]:
+def note_lines(degraded: str | None) -> list[str]:
+    """Return a line that says why an answer may lack something, or none."""
     return [f"Note: {degraded}"] if degraded else []
