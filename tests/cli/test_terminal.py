@@ -120,6 +120,16 @@ def test_a_list_says_nothing_twice(teller):
     teller.gets("forget", "again/0", "again/1")
 
 
+def test_a_list_has_every_record_that_begins_like_another(teller):
+    for turn, result in enumerate(("Three tests failed.", "All of them passed.")):
+        teller.says("Run the gull tests again.", result, session="gulls", turn=turn)
+    for text in ("Use Redis for gulls.", "Use Postgres for gulls."):
+        teller.gets("add", f"Decision\n\n{text}")
+    lines = teller.gets("list", "-n", "4").splitlines()
+    assert [sum(words in line for line in lines) for words in ("Decision", "gull tests")] == [2, 2]
+    teller.gets("forget", "gulls/0", "gulls/1", *(line.split()[2] for line in lines if "Decision" in line))
+
+
 def test_tags_are_listed_with_their_number_of_records(teller):
     assert teller.gets("tags").split() == ["2", "birds"]
 

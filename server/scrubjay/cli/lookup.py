@@ -9,7 +9,6 @@ from itertools import chain
 from scrubjay.cli.command import Place, within
 from scrubjay.cli.display import (
     NARROW,
-    PIPED_WIDTH,
     cell,
     degraded_note,
     first_line,
@@ -48,9 +47,10 @@ def list_(place: Place, options: argparse.Namespace) -> None:
 
 def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
     """Yield a line for each hit, but only one for hits with the same text in a project."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     for hit in hits:
-        text = hit["scope"], summary_line(hit, PIPED_WIDTH)
+        # The whole text: what begins alike, such as two files of one title, may go on differently.
+        text = hit["scope"], hit.get("title", ""), hit.get("memory") or hit.get("chunk") or ""
         if text not in seen:
             seen.add(text)
             yield _row(hit, width)
