@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -136,6 +137,16 @@ def test_a_closed_output_pipe_is_not_an_error(newcomer):
     ) as process:
         process.stdout.close()
         assert (process.stderr.read(), process.wait(PATIENCE)) == (b"", 0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no shell that closes a stream")
+@pytest.mark.parametrize(
+    ("redirected", "code"), [("list >&-", 0), ("list 2>&-", 0), ("nothing 2>&-", 2), ("add - <&-", 1)]
+)
+def test_a_command_whose_caller_closed_a_stream_ends_as_with_an_open_one(user, redirected, code):
+    command = ["sh", "-c", f"{shlex.join(console_command())} {redirected}"]
+    done = subprocess.run(command, env=user.env, cwd=user.project, capture_output=True, timeout=PATIENCE)
+    assert done.returncode == code and b"Traceback" not in done.stderr
 
 
 def test_a_daily_command_imports_only_its_own_modules_and_light_ones():

@@ -35,6 +35,9 @@ OnAction = Callable[[argparse.Action], object]
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; return 0 if it is done, 1 if refused or with problems, 2 if not understood."""
     names = [*LISTED, "help", "--help", "--version"]
+    for stream, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream) is None:  # the caller closed it, such as `scrubjay list >&-`
+            setattr(sys, stream, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
     if arguments[0] == "help":
