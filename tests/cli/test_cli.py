@@ -301,6 +301,13 @@ def test_the_hooks_are_added_to_the_hosts_file_and_removed_again(newcomer):
     assert named.read_text() == "{,}"
 
 
+def test_the_command_that_undoes_added_hooks_names_the_same_file(newcomer):
+    file = newcomer.folder / "my settings.json"
+    added = newcomer.gets("hooks", "add", "--settings", str(file))
+    undo = re.search("`scrubjay (.+)` undoes this", added)[1]
+    assert f"removed from {file}" in newcomer.gets(*shlex.split(undo))
+
+
 # Status.
 
 

@@ -5,6 +5,7 @@ This is the part of `scrubjay setup` for a single settings file of any path.
 
 import argparse
 import json
+import shlex
 
 from scrubjay.cli.command import Place
 from scrubjay.hosts.changes import connecting, disconnecting, write
@@ -25,5 +26,6 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
     elif not write(place.home, connecting(place.home, changes)):
         print(f"The hooks are already in {path}.")
     else:
-        undo = "`scrubjay hooks remove` undoes this"
-        print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; {undo}.")
+        undo = f"scrubjay hooks remove{f' --settings {shlex.quote(path)}' if options.settings else ''}"
+        capture = "Claude Code captures every turn from its next session on"
+        print(f"The hooks are in {path}. {capture}; `{undo}` undoes this.")
