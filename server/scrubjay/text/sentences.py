@@ -72,12 +72,14 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
 
 def _split(text: str) -> Iterator[str]:
     """Split running text into sentences, with their closing quotes; a code span is never split."""
-    start = 0
+    start = seen = ticks = 0
+    last_tick = text.rfind("`")
     for end in _SENTENCE_END.finditer(text):
-        is_code = text.count("`", start, end.start()) % 2 and "`" in text[end.end() :]
-        if not is_code:
+        ticks += text.count("`", seen, end.start())
+        seen = end.end()
+        if ticks % 2 == 0 or seen > last_tick:
             yield text[start : end.start()] + (end["close"] or "")
-            start = end.end()
+            start, ticks = seen, 0
     yield text[start:]
 
 
