@@ -169,6 +169,14 @@ async def test_numbered_turns_of_two_sessions_with_equal_ids_are_not_copies(core
     assert counts(await take(core, unanswered, session_id="s3")) == (1, 0, 0)
 
 
+async def test_numbered_turns_of_sessions_that_run_at_once_are_not_copies(core: Core):
+    await take(core, PORT)
+    for number, host in enumerate(("codex", "opencode"), 2):
+        session_id = f"s{number}"
+        other = said(0, "Write the release notes", "They are in CHANGELOG.md.", session_id=session_id)
+        assert counts(await take(core, other, session_id=session_id, host=host)) == (1, 0, 0)
+
+
 async def test_a_copy_dated_by_its_fork_gets_the_time_of_the_original(core: Core):
     await take(core, PORT | COPIED | {"ts": said(50, "")["ts"]})
     assert counts(await take(core, PORT | COPIED)) == (0, 1, 0)

@@ -118,20 +118,26 @@ class _TurnIndex:
 def _has_same_prompt_id(turn: Turn, host_turn: RecordTurn, host: str | None) -> bool:
     """Return True if a turn of another session has the same prompt_id because one is a copy of the other.
 
-    Hosts that number their turns use the same prompt_ids in each session. There, a copy has the same time, or
-    comes from the same host with the same prompt and answer.
+    Hosts that number their turns use the same prompt_ids in each session. There, a copy comes from the same
+    host with the same prompt and answer; without an answer, it also has the same time. A permanently deleted
+    turn has no words and no host.
     """
     if host_turn.prompt_id is None or turn.prompt_id != host_turn.prompt_id:
         return False
-    if len(host_turn.prompt_id) >= _GLOBAL_LENGTH or _nearest(host_turn.ts, [turn]) is not None:
+    if len(host_turn.prompt_id) >= _GLOBAL_LENGTH:
         return True
-    return turn.host in (None, host) and bool(turn.assistant) and _has_same_words(turn, host_turn)
+    is_near = _nearest(host_turn.ts, [turn]) is not None
+    if turn.purged_at is not None:
+        return is_near
+    return (
+        turn.host in (None, host) and (is_near or bool(turn.assistant)) and _has_same_words(turn, host_turn)
+    )
 
 
 def _is_copy(turn: Turn, host_turn: RecordTurn, host: str) -> bool:
     """Return True if a host's turn is a copy of this turn: a fork copies ids, or words and times.
 
-    A turn from a hook has the hook's time. A permanently deleted turn has no words and no host.
+    A turn from a hook has the hook's time.
     """
     if _has_same_prompt_id(turn, host_turn, host):
         return True
