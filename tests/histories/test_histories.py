@@ -303,6 +303,19 @@ def test_a_reference_in_an_answer_of_vs_code_is_its_name(tmp_path: Path):
     assert session.turns[0]["assistant"] == "See `pool.go`, `pool.go` and `newPool`."
 
 
+def test_what_vs_code_answers_after_a_tool_is_a_paragraph_of_its_own(tmp_path: Path):
+    answer = [
+        {"value": "I look at the"},
+        {"value": " pool."},
+        {"kind": "toolInvocationSerialized"},
+        {"value": "It leaks."},
+    ]
+    request = {"message": {"text": made.ASKED[0]}, "response": answer}
+    made.document(tmp_path / "chatSessions/s.json", {"sessionId": "s", "requests": [request]})
+    (session,) = sessions_in("vscode", tmp_path)
+    assert session.turns[0]["assistant"] == "I look at the pool.\n\nIt leaks."
+
+
 def test_a_mention_in_a_prompt_of_zed_is_its_name_in_place(tmp_path: Path):
     blocks = [
         {"Text": "Look at "},

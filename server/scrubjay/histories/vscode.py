@@ -33,6 +33,8 @@ def sessions(host: str, disk: Disk, path: str) -> list[Session]:
             if isinstance(part, str):
                 pieces.append(part)
             elif isinstance(part, dict) and part.get("kind") == "toolInvocationSerialized":
+                book.add_answer("".join(pieces))  # what follows the call is a paragraph of its own
+                pieces.clear()
                 command = mapping(mapping(part.get("toolSpecificData")).get("commandLine"))
                 book.add_tool_call(part.get("toolId"), {"command": command.get("original")})
             elif isinstance(part, dict):
