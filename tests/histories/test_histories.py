@@ -424,6 +424,18 @@ def test_a_text_pasted_into_claude_ai_belongs_to_the_prompt_and_a_file_does_not(
     ]
 
 
+def test_an_answer_of_claude_ai_without_a_text_is_no_answer(tmp_path: Path):
+    artifact = {"type": "tool_use", "name": "artifacts", "input": {"content": "A page."}}
+    text = "```\nThis block is not supported on your current device yet.\n```"
+    messages = [
+        {"sender": "human", "uuid": "m", "text": made.ASKED[0]},
+        {"sender": "assistant", "uuid": "a", "text": text, "content": [artifact]},
+    ]
+    made.document(tmp_path / "conversations.json", [{"uuid": "c", "chat_messages": messages}])
+    (session,) = sessions_in("claude-ai", tmp_path)
+    assert [(turn["prompts"], turn["assistant"]) for turn in session.turns] == [([made.ASKED[0]], "")]
+
+
 def test_a_prompt_that_cursor_keeps_only_as_rich_text_is_read(tmp_path: Path):
     path = made.make("Cursor 3", tmp_path)
     lines = [

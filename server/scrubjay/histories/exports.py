@@ -55,7 +55,9 @@ def claude_ai(host: str, conversation: Fields) -> Session:
     """Read a conversation of claude.ai."""
     book = Book()
     for message in dicts(conversation.get("chat_messages")):
-        text = texts(message.get("content")) or string(message.get("text"))
+        content = message.get("content")
+        # If there is content, `text` also has "This block is not supported on your current device yet."
+        text = texts(content) if content else string(message.get("text"))
         if message.get("sender") == "human":
             attachments = message.get("attachments")
             pasted = (each for each in dicts(attachments) if each.get("file_name") in _PASTED)
