@@ -89,6 +89,9 @@ def test_an_export_of_another_program_is_refused_with_the_reason(past: User):
     export.write_text('[{"uuid": "u", "chat_messages": [{"sender": "human", "text": "Which port?"}]}]')
     page = past.gets("import", "--from", "chatgpt", str(export))
     assert "a session in it has no id, so it may not be of chatgpt" in page
+    assert "needs its name, as in `scrubjay import --from chatgpt FILE`" in past.refused(
+        "import", str(export)
+    )
 
 
 def test_everything_is_imported_once_and_found(past: User):
@@ -249,10 +252,14 @@ def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pyt
     assert "name it with --from" in refused("--from", "zed,goose", str(tmp_path))
     assert "--since = 'soonish'" in refused("--from", "all", "--since", "soonish")
     assert "`scrubjay import --from all`" in refused()
+    for scope in ("two words", "*"):
+        assert f"--scope = '{scope}': must be 1 to 100 letters" in refused("--from", "zed", "--scope", scope)
     (tmp_path / "threads.db").write_bytes(b"SQLite format 3\x00 and then nothing of it")
     assert run(["import", "--from", "zed", str(tmp_path)], env) == 0
     page = capsys.readouterr().out
     assert "Nothing to import was found in" in page and "1 file could not be read" in page
+    assert run(["import", "--from", "zed", "--since", "3000-01-01", str(tmp_path)], env) == 0
+    assert f"Nothing to import was found in {tmp_path} since 3000-01-01." in capsys.readouterr().out
 
 
 def test_an_import_without_a_find_names_the_searched_programs(

@@ -19,7 +19,7 @@ from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.capture_policy import capture_view
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import nearest, project_folders
+from scrubjay.home.scopes import is_scope, nearest, project_folders
 from scrubjay.home.settings import load
 from scrubjay.hosts.machine import this_machine
 from scrubjay.models.fields import parse_when, resolve
@@ -41,6 +41,9 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     """
     names = _choose(options.source, options.file)
     histories = [history for history in HISTORIES if history.host in names]
+    if options.scope is not None and not is_scope(options.scope):
+        allowed = "must be 1 to 100 letters (A to Z), digits or . _ : -."
+        raise InputError(f"--scope = {options.scope[:80]!r}: {allowed}")
     importer = Importer(place, capture_policy(place.home), _since(options.since), options.scope)
     with Disk(place.home.spool_tmp) as disk:
         projects = (place.cwd, *project_folders(place.home))
@@ -120,7 +123,8 @@ def _report_lines(
         yield f"{tally.host:<12} {_shorten_home(tally.folder) or 'no project'}: {summary}"
     if not listed:
         places = f"the usual places of {', '.join(names)}"
-        yield f"Nothing to import was found in {options.file or places}."
+        since = f" since {options.since}" if options.since else ""
+        yield f"Nothing to import was found in {options.file or places}{since}."
         if not options.file:
             yield "`scrubjay import --from NAME PATH` searches another file or folder."
     elif len(taken := [tally for tally in listed if not tally.why]) > 1:

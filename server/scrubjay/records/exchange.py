@@ -151,7 +151,10 @@ def read_header(file: BinaryIO) -> Header:
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise InputError(f"This is not a Scrubjay export: its first line does not say {FORMAT}.")
+        raise InputError(
+            f"This is not a Scrubjay export: its first line does not say {FORMAT}. The export of another "
+            "program needs its name, as in `scrubjay import --from chatgpt FILE`."
+        )
     version = values.get("version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise InputError(
