@@ -166,6 +166,11 @@ def test_a_line_written_twice_counts_once() -> None:
     assert len(turns([bare, bare])) == 1
 
 
+@pytest.mark.parametrize("at", [1_795_255_200, 1_795_255_200_000, 1_795_255_200.0])
+def test_a_time_is_read_in_seconds_and_in_milliseconds(at: float) -> None:
+    assert [turn["started_at"] for turn in turns([user("Go on.", timestamp=at)])] == ["2026-11-21T10:00:00Z"]
+
+
 def test_a_prompt_sent_again_under_another_id_is_another_turn() -> None:
     lines = [user("Go on.", promptId="p1"), user("Go on.", promptId="p2"), says("It is done.")]
     assert [(turn["prompt_id"], turn["assistant"]) for turn in turns(lines)] == [

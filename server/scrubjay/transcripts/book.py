@@ -324,7 +324,8 @@ def _without_added(text: str) -> str:
 
 
 def instant(value: Any) -> str | None:
-    """Return a time as ISO 8601; a number is milliseconds since 1970, a string is returned as it is."""
+    """Return a time as ISO 8601; a number is (milli)seconds since 1970, a string is returned as it is."""
     if isinstance(value, float) and 0 < value < 1e14:
-        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(value / 1000)) + "Z"
+        seconds = value if value < 1e11 else value / 1000
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
     return value if isinstance(value, str) else None

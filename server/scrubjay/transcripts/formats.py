@@ -258,10 +258,9 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
             elif entry["kind"] == "Prompt":
                 book.add_answer("".join(pieces))
                 pieces = []
-                seconds = mapping(data.get("meta")).get("timestamp")
-                milliseconds = seconds * 1000 if isinstance(seconds, float) else None
+                at = mapping(data.get("meta")).get("timestamp")
                 pictures = [block for block in dicts(data.get("content")) if block.get("kind") == "image"]
-                book.add_prompt(words(text, pictures), None, data.get("message_id"), milliseconds)
+                book.add_prompt(words(text, pictures), None, data.get("message_id"), at)
             continue
         if kind == "user" and not mapping(mapping(body.get("_meta")).get("kiro")).get(
             "syntheticUserMessageReason"
