@@ -97,6 +97,18 @@ def test_replaced_secrets_are_counted_only_when_a_note_is_stored(past: User):
     assert "already known" in again and "secret" not in again
 
 
+def test_the_facts_that_a_host_deleted_are_counted(past: User):
+    rules = past.folder / ".codeium/windsurf/memories/global_rules.md"
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    command = ("import", "--from", "windsurf")
+    rules.write_text("- Count the herons.\n- Count the egrets.\n- Count the kites.\n")
+    past.gets(*command)
+    rules.write_text("- Count the herons.\n- Count the egrets.\n")
+    assert "1 fact hidden, because the host deleted it." in past.gets(*command)
+    rules.unlink()
+    assert "2 facts hidden, because the host deleted them." in past.gets(*command)
+
+
 def test_a_restored_or_purged_fact_stays_so_at_the_next_import(past: User):
     first, second = made.KINDS[1], made.KINDS[5]
     for kind in (first, second):

@@ -134,7 +134,8 @@ def _report_lines(
         yield f"{'together':<12} {total.describe(dry_run=options.dry_run)}"
     yield from redaction_notice(sum(tally.counts["redacted"] for tally in tallies))
     if importer.hidden:
-        hidden = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
+        deleted = "it" if importer.hidden == 1 else "them"
+        hidden = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted {deleted}"
         yield f"{hidden}. `scrubjay restore ID` brings one back."
     if unreadable := importer.unreadable:
         yield f"{plural(len(unreadable), 'file')} could not be read:"
