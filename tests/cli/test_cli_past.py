@@ -262,6 +262,19 @@ def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pyt
     assert f"Nothing to import was found in {tmp_path} since 3000-01-01." in capsys.readouterr().out
 
 
+def test_a_file_that_the_user_names_is_read_whatever_its_name_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    env = {"SCRUBJAY_HOME": str(tmp_path / "jay"), "HOME": str(tmp_path)}
+    chat = tmp_path / "chat.json"  # as VS Code's "Export Chat" names it
+    request = {"message": {"text": made.ASKED[0]}, "response": [{"value": made.ANSWERED[0]}]}
+    chat.write_text(json.dumps({"requests": [request]}))
+    assert run(["import", "--from", "vscode", str(chat), "--dry-run"], env) == 0
+    assert "1 turn of 1 session" in capsys.readouterr().out
+    assert run(["import", "--from", "zed", str(chat), "--dry-run"], env) == 0
+    assert "file is not a database" in capsys.readouterr().out
+
+
 def test_an_import_without_a_find_names_the_searched_programs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

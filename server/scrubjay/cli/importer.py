@@ -85,12 +85,14 @@ class Importer:
     ) -> list[Stored]:
         """List the histories in these places, or in the usual places of each program, newest first.
 
+        A file in `places` is read whatever its name is.
         Those without times come last: Cursor writes a chat into two stores, and the other has its times.
         """
         items: list[Stored] = []
         for history in histories:
             for place in places or history.places(machine):
-                for path, changed_at in files_below(place, history.fits, history.deep):
+                fits = (lambda path: True) if places and os.path.isfile(place) else history.fits
+                for path, changed_at in files_below(place, fits, history.deep):
                     with self._noting(path):
                         items += history.stored(disk, path, changed_at)
         return sorted(items, key=lambda stored: (stored.is_timed, stored.at), reverse=True)

@@ -43,8 +43,8 @@ def _history(host: str, stores: list[dict[str, Any]]) -> History:
         return next((reader for pattern, reader in readers if pattern.fullmatch(name)), None)
 
     def stored(disk: Disk, path: str, at: float) -> Iterable[Stored]:
-        reader = reader_of(path)
-        return reader(host, disk, path, at) if reader else ()
+        reader = reader_of(path) or readers[0][1]
+        return reader(host, disk, path, at)
 
     def fits(path: str) -> bool:
         return reader_of(path) is not None
