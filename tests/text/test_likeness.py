@@ -240,6 +240,22 @@ def test_the_time_is_linear_in_the_text(part: str):
         (None, 0.95, "The queue mail has 3 workers.", "The queue pdf now has five workers."),
         (None, 0.95, "Cluster east has 3 nodes.", "Cluster west has 5 nodes."),
         (None, None, "The retry limit for uploads is 3.", "The retry limit for downloads is 5."),
+        # numbers as words
+        ("known", 0.9, "Sessions expire after 15 minutes.", "Sessions expire after fifteen minutes."),
+        ("known", 0.9, "Tokens live 90 days.", "Tokens live ninety days."),
+        # words of code that are function words elsewhere
+        ("update", 0.9, "Use `make test` to run the tests.", "Use `just test` to run the tests."),
+        ("update", 0.9, "Run `do build` first.", "Run `make build` first."),
+        # several things that are supported, spoken or known
+        (None, 0.8, "The CLI supports JSON.", "The CLI supports YAML."),
+        (None, 0.8, "Anna speaks German.", "Anna speaks French."),
+        ("update", 0.8, "The CLI supports Python 3.11.", "The CLI supports Python 3.13."),
+        # Portuguese and Chinese
+        ("contradict", 0.8, "Não usamos Redis.", "Usamos Redis."),
+        ("update", 0.6, "Usamos Redis.", "Não usamos mais Redis."),
+        ("update", 0.6, "Usamos Redis.", "Já não usamos Redis."),
+        ("update", 0.9, "日志保留30天。", "日志现在保留90天。"),
+        ("update", 0.9, "我们使用Redis。", "我们不再使用Redis。"),
         # short facts about other matters
         (None, None, "The bug in the parser was a missing check.", "The bug in the scheduler was a race of timers."),
         (None, None, "We deploy on Tuesdays.", "We deploy with Helm."),

@@ -23,7 +23,7 @@ COMMON = 100  # a word of more facts than this is no reason to compare two of th
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
-_MANY = frozenset({"use", "prefer"})  # verbs that may have several objects at once
+_MANY = frozenset("use prefer support speak know".split())  # verbs that may have several objects at once
 _REVERSALS = frozenset({("from", "to"), ("to", "from")})
 _AGENTS = frozenset({"by", "from"})  # the prepositions of the agent of a passive verb
 

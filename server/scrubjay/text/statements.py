@@ -1,8 +1,8 @@
 """Parses a fact into its content words: their roles, and what is negated or changed.
 
 Each content word has a stem shared by its inflections and synonyms, its preposition, and a mark if it is
-negated. The tables in `words.toml` are English; for German, French and Spanish they have only negations,
-articles, prepositions and words of change.
+negated. The tables in `words.toml` are English; for German, French, Spanish and Portuguese they have only
+negations, articles, prepositions and words of change, for Chinese only negations and words of change.
 """
 
 import re
@@ -21,7 +21,7 @@ _OPPOSITES = tables.pairs("opposites")
 _SYNONYMS = tables.first_of_line("synonyms")
 _MARKERS = tables.first_of_line("markers")
 _SAYING_NOTHING = STOP | tables.words("saying_nothing") | _CHANGES
-_BE = frozenset("is are was were be been being ist sind wird werden est sont es son".split())
+_BE = frozenset("is are was were be been being ist sind wird werden est sont es son é são".split())
 # Tokens that join the items of a list or two clauses, and tokens that end a clause.
 _JOINTS = frozenset({",", "and", "or", "und", "oder", "et", "ou", "y", "o"})
 _TURNS = frozenset({",", ";", ".", ":", "!", "?", "(", ")", "but", "sondern", "aber", "mais", "sino", "pero"})
@@ -30,8 +30,12 @@ _REWRITTEN = tuple(
     for source, new in tables.table("statements")["rewritten"]
 )
 _REASON = tables.pattern("statements", "reason")
-_TOKEN = re.compile(r"[~#/.@]{0,3}\w+(?:[./:@'\u2019-]+\w+)*%?|[,;.:!?()]")
-_NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
+# A word with the backtick of code before it is never wording: `just test` is not "just a test".
+_TOKEN = re.compile(r"[`~#/.@]{0,3}\w+(?:[./:@'\u2019-]+\w+)*%?|[,;.:!?()]")
+_TENS = zip("thirty forty fifty sixty seventy eighty ninety".split(), range(30, 100, 10), strict=True)
+_NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)} | {
+    word: str(number) for word, number in _TENS
+}
 # Inflectional endings, and how many letters must precede them; the first ending that matches is cut off.
 _SUFFIXES = tuple(
     zip("ations ation ments ment ings ing ed es s e".split(), (4, 4, 4, 4, 3, 3, 3, 3, 3, 3), strict=True)
@@ -174,12 +178,12 @@ class _Reader:
 
     def _add(self, token: str, word: str) -> None:
         """Add a content word with the role and the negation that were noted for it."""
-        bare = re.sub(r"['\u2019]s$", "", word)
+        bare = re.sub(r"['\u2019]s$", "", word).lstrip("`")
         opposite = _OPPOSITES.get(bare)
         self._words.append(
             Word(
                 stem(opposite or bare),
-                self._role if bare == word else "of",
+                self._role if word.endswith(bare) else "of",
                 (self._negation_start is not None) != (opposite is not None),
                 not word.isalpha() or token != word or word in _NUMBERS,
                 self._is_listed,

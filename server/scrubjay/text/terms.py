@@ -16,7 +16,10 @@ STOP = tables.words("stop")
 
 SMALL_TALK = tables.words("small_talk")
 # Each number word is at the index of its value.
-NUMBER_WORDS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
+NUMBER_WORDS = tuple(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty".split()
+)
 
 # Vowel signs and other marks, which are part of their word: Python does not count them as letters, the index
 # mostly does.
