@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from said import SCOPE, embedded, search, texts, turn
+from said import SCOPE, embedded, fact, search, texts, turn
 
 from scrubjay.cli.lookup import lines_of
 from scrubjay.encoders.change_reader import log_odds
 from scrubjay.engine.core import Core
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.mcp_server.render import Frame, memory_hits
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
@@ -117,6 +118,40 @@ async def test_a_later_fact_about_another_thing_does_not_amend_the_one_that_the_
     await embedded(shipped)
     first = (await search(shipped, query)).results[0]
     assert (first.memory, first.amended_by) == (facts[0], None)
+
+
+BOTH_TRUE = [
+    ("Anna prefers dark mode.", "Ben prefers dark mode.", "who likes dark mode?"),
+    ("The /users endpoint is paginated.", "The /orders endpoint is paginated.", "which endpoints are paginated?"),
+    ("Customer Acme pays 900 euros a month.", "Customer Globex pays 1,200 euros a month.", "what do customers pay?"),
+    ("The retry limit is 3.", "The retry limit is 5 in staging.", "What is the retry limit?"),
+    ("The retry limit is 3.", "The retry limit is 5 in staging now.", "What is the retry limit in production?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("older", "newer", "query"), BOTH_TRUE)
+async def test_a_fact_that_says_the_same_of_another_thing_is_not_named_as_newer(
+    shipped: Core, now: datetime, older: str, newer: str, query: str
+):
+    await both_noted(shipped, older, newer, now)
+    hits = (await search(shipped, query, top_k=2)).results
+    assert {(hit.memory, hit.amended_by) for hit in hits} == {(older, None), (newer, None)}
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_amended"), [("repo_other__0123456789abcdef", False), (USER_SCOPE, True)]
+)
+async def test_a_fact_of_one_project_amends_none_of_another_but_a_users_own_fact_may(
+    shipped: Core, now: datetime, scope: str, is_amended: bool
+):
+    await noted(shipped, RETENTION[0], now - timedelta(days=9))
+    newer = (await fact(shipped, RETENTION[1], scope=scope)).id
+    await embedded(shipped)
+    request = requests.parse(
+        requests.SearchMemories, {"query": "how long is the log retention?", "scope": "*"}
+    )
+    hits = (await shipped.search.memories(request, SCOPE)).results
+    assert {hit.memory: hit.amended_by for hit in hits}[RETENTION[0]] == (newer if is_amended else None)
 
 
 TAGGED = [

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.search.retrieval.candidates import Candidates, labels
 from scrubjay.search.retrieval.ranking import DAY, Floats, Ints, fill_unknown
 from scrubjay.search.retrieval.weights import AMENDS, READS
@@ -21,7 +22,7 @@ from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
 from scrubjay.text import tables
 from scrubjay.text.likeness import are_about_other_parts, is_same_matter
-from scrubjay.text.statements import Statement, statement
+from scrubjay.text.statements import PARTS, Statement, statement
 from scrubjay.text.terms import compared_words
 
 MIXED = "mixed"  # the kind of a pair of a fact and a turn; other pairs have the kind of both records
@@ -94,6 +95,7 @@ class Pair:
     is_same_matter: bool  # the same statement with another value: shown as amended at any odds
     is_doubtful: bool  # their words are about different things; a reading may refute this
     is_worth_reading: bool  # a wrong order would be visible: the earlier record is ahead, and among the first
+    may_both_hold: bool  # the same may be true of two things: not shown as amended
 
 
 def pairs(
@@ -104,11 +106,12 @@ def pairs(
     texts: Callable[[int], str],
     numbers: frozenset[str] = frozenset(),
     asked: Collection[str] = (),
+    question: str = "",
 ) -> list[Pair]:
     """Find pairs in which the later record may amend the earlier, ordered by the time of the earlier.
 
     `ranked` is best first; `texts` returns a candidate's text. `numbers` are the question's: if it asks for
-    build 41, it does not mean the later build 42. `asked` are all words of the question: if it asks for the
+    build 41, it does not mean the later build 42. `asked` are all words of the `question`: if it asks for the
     staging port, it does not mean the later production port.
     """
     likely = []
@@ -125,14 +128,18 @@ def pairs(
             continue
         if any(number in old.weights and number not in new.weights for number in numbers):
             continue
-        if kind == "memory" and _are_about_two_things(old, new, asked):
+        if kind == "memory" and (
+            are_about_other_parts(question, new.text) or _are_about_two_things(old, new, asked)
+        ):
             continue
         matter = kind == "memory" and is_same_matter(old.text, new.text, cosine)
         odds += weights["matter"] * matter
         if odds >= LIKELY[kind]:
             is_visible = older in top[:READ_FIRST] and bool(total[older] > total[newer])
             is_doubtful = _is_other_matter(kind, values)
-            likely.append(Pair(older, newer, kind, odds, matter, is_doubtful, is_visible and odds < CLEAR))
+            is_worth_reading = is_visible and odds < CLEAR
+            both = kind == "memory" and not matter and not new.changes and _may_both_hold(old.text, new.text)
+            likely.append(Pair(older, newer, kind, odds, matter, is_doubtful, is_worth_reading, both))
     return likely
 
 
@@ -160,7 +167,7 @@ def amend(candidates: Candidates, total: Floats, likely: Sequence[Pair]) -> Cand
         shift[newer] = ahead - total[newer]
         later = candidates.ids[newer], moment(int(candidates.dated_at[newer]))
         previous = amended.get(candidates.ids[older])
-        is_shown = pair.odds >= SHOWN[pair.kind] or pair.is_same_matter
+        is_shown = (pair.odds >= SHOWN[pair.kind] and not pair.may_both_hold) or pair.is_same_matter
         if is_shown and (previous is None or later[1] > previous[1]):
             amended[candidates.ids[older]] = later
     if not shift.any() and not amended:
@@ -197,7 +204,7 @@ def near_pairs(
     srcs = {at: src for at, src in srcs.items() if src in AMENDS}  # a passage of a document amends nothing
     first = [at for at in top if at in srcs]
     members = [*first, *(at for at, src in srcs.items() if src == "memory" and at not in first)]
-    dated_pairs = _pairs_in_time(first, members, srcs, candidates.dated_at.tolist())
+    dated_pairs = _pairs_in_time(candidates, first, members, srcs)
     if not dated_pairs:
         return
     old, new = np.array(dated_pairs).T
@@ -238,15 +245,21 @@ def _has_labels(candidates: Candidates, older: int, newer: int, asked: Collectio
 
 
 def _pairs_in_time(
-    first: Sequence[int], members: Sequence[int], srcs: Mapping[int, str], dates: Sequence[int]
+    candidates: Candidates, first: Sequence[int], members: Sequence[int], srcs: Mapping[int, str]
 ) -> list[tuple[int, int]]:
-    """List pairs (earlier, later) of `first` candidates; all members may amend the first `FACTS` facts."""
+    """List pairs (earlier, later) of `first` candidates; all members may amend the first `FACTS` facts.
+
+    A record of one project amends none of another, which has its own port.
+    """
+    dates = candidates.dated_at.tolist()
+    scopes = {at: passage.scope for at in members if (passage := candidates.passages[at])}
     facts = [at for at in first if srcs[at] == "memory"][:FACTS]
     return [
         (older, newer)
         for older in sorted(first, key=dates.__getitem__)
         for newer in (members if older in facts else first)
         if dates[newer] > dates[older]
+        and (scopes[older] == scopes[newer] or USER_SCOPE in (scopes[older], scopes[newer]))
     ]
 
 
@@ -282,16 +295,26 @@ def _are_about_two_things(older: Compared, newer: Compared, asked: Collection[st
         any(word in one.weights and word not in other.weights for word in asked)
         for one, other in ((older, newer), (newer, older))
     ]
-    return named_only == [True, False] and _is_parallel(statement(older.text), statement(newer.text))
+    places = _differing_places(statement(older.text), statement(newer.text))
+    return named_only == [True, False] and PLACES[0] <= places <= PLACES[1]
 
 
-def _is_parallel(one: Statement, other: Statement) -> bool:
-    if other.is_change or len(one.words) != len(other.words):
-        return False
-    if [word.role for word in one.words] != [word.role for word in other.words]:
-        return False
+def _may_both_hold(older: str, newer: str) -> bool:
+    """Return True if two facts without words of change say the same of two things, or one of a part alone.
+
+    So "Ben prefers dark mode" amends no "Anna prefers dark mode", nor "The limit in staging is 5" the limit.
+    """
+    one, other = statement(older), statement(newer)
+    names_part = not PARTS.keys() & other.stems <= one.stems
+    return names_part or 0 < _differing_places(one, other) <= PLACES[1]
+
+
+def _differing_places(one: Statement, other: Statement) -> int:
+    """Count the places in which two facts of the same form differ; 0 if their forms or all words differ."""
+    if other.is_change or [word.role for word in one.words] != [word.role for word in other.words]:
+        return 0
     differing = sum(word.stem != also.stem for word, also in zip(one.words, other.words, strict=True))
-    return PLACES[0] <= differing <= PLACES[1] and differing < len(one.words)
+    return differing if differing < len(one.words) else 0
 
 
 def _greatest_odds(weights: Mapping[str, float], values: Mapping[str, Floats]) -> Floats:
