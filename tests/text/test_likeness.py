@@ -250,6 +250,10 @@ def test_the_time_is_linear_in_the_text(part: str):
         (None, 0.8, "The CLI supports JSON.", "The CLI supports YAML."),
         (None, 0.8, "Anna speaks German.", "Anna speaks French."),
         ("update", 0.8, "The CLI supports Python 3.11.", "The CLI supports Python 3.13."),
+        # who has a role
+        ("update", 0.8, "Maria is the product owner.", "Tomasz is the product owner."),
+        ("known", 0.9, "Maria is the product owner.", "The product owner is Maria."),
+        (None, 0.8, "Redis is the cache of the API.", "Kafka is the queue of the API."),
         # Portuguese and Chinese
         ("contradict", 0.8, "Não usamos Redis.", "Usamos Redis."),
         ("update", 0.6, "Usamos Redis.", "Não usamos mais Redis."),
