@@ -7,11 +7,12 @@ compaction removes the index pages that the first one replaced.
 
 LanceDB also stores a page of equal short values and nulls as one value. When it reads the page again, each
 null has the bytes of the value behind it, and a compaction writes them next to other values. So rows with
-such nulls are first written again without these bytes.
+bytes of a purged value behind a null are first written again without these bytes.
 """
 
 import asyncio
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -104,22 +105,35 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
 
 
 async def _clear_nulls(table: AsyncTable) -> None:
-    """Write the rows again in which a null still has bytes, which may be those of a purged value."""
+    """Write the rows again in which a null has bytes of a value that no row has, because it was purged.
+
+    Usually the bytes are those of a value that other rows still have, such as a host in all turns of a page.
+    """
     names = [field.name for field in await table.schema() if field.type in (pa.string(), pa.binary())]
-    batches = read_batches(table.query().select(names), _ROWS)
-    ids = [record_id async for batch in batches for record_id in _with_bytes_in_nulls(batch)]
+    behind: dict[tuple[str, bytes], list[str]] = defaultdict(list)  # column and bytes -> ids of rows
+    async for batch in read_batches(table.query().select(names), _ROWS):
+        for column, value, record_id in _bytes_in_nulls(batch):
+            behind[column, value].append(record_id)
+    purged = [found for (column, value), found in behind.items() if not await _is_held(table, column, value)]
+    ids = list({record_id for found in purged for record_id in found})
     for start in range(0, len(ids), _ROWS):
         where = conditions.one_of("id", ids[start : start + _ROWS])
         rows = await read_table(table.query().where(where))
         await upsert(table, rows.take(pa.array(range(len(rows)))))  # `take` copies no bytes of nulls
 
 
-def _with_bytes_in_nulls(batch: pa.RecordBatch) -> list[str]:
-    """Return the ids of the rows in which a null of a text or binary column has bytes."""
-    found = np.zeros(len(batch), bool)
-    for column in batch.columns:
+def _bytes_in_nulls(batch: pa.RecordBatch) -> Iterator[tuple[str, bytes, str]]:
+    """Yield each null of a text or binary column that has bytes, with its column and the id of its row."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if column.null_count:
             offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(batch) + 1]
-            found |= column.is_null().to_numpy(zero_copy_only=False) & (np.diff(offsets) > 0)
-    ids: list[str] = batch["id"].filter(pa.array(found)).to_pylist()
-    return ids
+            has_bytes = column.is_null().to_numpy(zero_copy_only=False) & (np.diff(offsets) > 0)
+            for row in np.flatnonzero(has_bytes):
+                value = memoryview(column.buffers()[2])[offsets[row] : offsets[row + 1]]
+                yield name, bytes(value), batch["id"][row].as_py()
+
+
+async def _is_held(table: AsyncTable, column: str, value: bytes) -> bool:
+    """Return True if a row has this text."""
+    field = (await table.schema()).field(column)
+    return field.type == pa.string() and await table.count_rows(conditions.equal(column, value.decode())) > 0
