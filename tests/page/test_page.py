@@ -22,6 +22,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home import given
 from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import change
+from scrubjay.http_api import gateway
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.page import serving as page_serving
@@ -462,6 +463,25 @@ async def test_already_deleted_records_are_skipped_and_the_others_are_changed(
     said = await turn(core, "one", user="Is the dipper awake?", assistant="It sings.")
     await browser.call("purge", ids=[said.id])  # its row stays
     assert await browser.call("restore", ids=[said.id]) == {"ids": [], "gone": [said.id], "unseen": {}}
+
+
+async def test_several_records_are_purged_together_in_the_time_of_one(engine: Engine, browser: Browser):
+    core = await engine.core()
+    one, *others = [(await fact(core, f"The heron of pond {n} nests in May.")).id for n in range(9)]
+    writes = []
+    for ids in ([one], others):
+        await core.writer.settle()
+        before = await core.store.tables.memories.version()
+        assert await browser.call("purge", ids=ids) == {"ids": ids}
+        writes.append(await core.store.tables.memories.version() - before)
+    assert writes[1] < 2 * writes[0]
+
+
+async def test_a_call_of_the_page_may_take_longer_than_a_request_over_http(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(gateway, "CALL_SECONDS", 0.0)
+    assert await browser.call("reindex") == {"passages": 0}
 
 
 async def test_a_request_cancelled_by_the_page_logs_no_error(

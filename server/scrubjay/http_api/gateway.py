@@ -51,7 +51,7 @@ class Gateway:
     """Passes requests on to the application, with the permissions of their caller in `request.state`.
 
     `tokens` returns the current tokens. If there are no tokens and only this machine reaches the address,
-    every key is accepted.
+    every key is accepted. With `waits`, a request may take as long as it needs.
     """
 
     def __init__(
@@ -60,8 +60,10 @@ class Gateway:
         options: Options = _LOCAL,
         tokens: Callable[[], Sequence[Token]] = tuple,
         time: Callable[[], float] = time.monotonic,
+        *,
+        waits: bool = False,
     ) -> None:
-        self._app, self._tokens = app, tokens
+        self._app, self._tokens, self._waits = app, tokens, waits
         self._names = _LOOPBACK_NAMES | {options.address.host, *map(str.lower, options.names)}
         self._origins = frozenset(options.origins)
         self._is_loopback = options.address.is_loopback
@@ -115,7 +117,8 @@ class Gateway:
                 # Large JSON has slots of its own, because it waits for other large JSON while it holds one.
                 size = "large" if _is_large_json(request, body) else ""
                 caller = f"{_key(request)} {request.client.host if request.client else ''} {size}"
-                deadline = asyncio.get_running_loop().time() + _seconds(request)
+                seconds = math.inf if self._waits else _seconds(request)
+                deadline = asyncio.get_running_loop().time() + seconds
                 await self._begin(request, caller, deadline)
                 on_refusal.pop_all()
             await self._process(request, body, send, caller, deadline)

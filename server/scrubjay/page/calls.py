@@ -24,7 +24,7 @@ from scrubjay.mcp_server.calls import fitted
 from scrubjay.models.fields import Name, OneScope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import AddMemory, Forget, Query, Reason, Request, SearchRecords, Tags, parse
-from scrubjay.models.results import Hit, Restored
+from scrubjay.models.results import Restored
 from scrubjay.records.exchange import values_of
 from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
@@ -288,26 +288,28 @@ async def _change(call: Call, request: FactChange) -> Any:
     return (await call.core.changes.edit(record_id, request.content, SOURCE)).wire()
 
 
-async def _forget(call: Call, request: Records, *, purge: bool = False) -> Any:
-    """Forget or purge each record, and return the ids of the changed records."""
+async def _forget(call: Call, request: Records) -> Any:
+    """Forget each record, and return the ids of the changed records."""
     changed: list[str] = []
     for record_id in request.ids:
         with contextlib.suppress(NotFound):  # already gone
-            forget = Forget(id=record_id, reason=request.reason, purge=purge)
+            forget = Forget(id=record_id, reason=request.reason)
             result = await call.core.removal.forget(forget, USER_SCOPE, SOURCE)
-            changed += result.ids if result.forgotten or result.purged else []
+            changed += result.ids if result.forgotten else []
     return {"ids": changed}
 
 
 async def _would_purge(call: Call, request: Records) -> Any:
     """Return all records that a purge would delete, also older versions, turns, and facts of documents."""
-    hits: dict[str, Hit] = {}
-    for record_id in request.ids:
-        with contextlib.suppress(NotFound):  # already gone
-            purge = Forget(id=record_id, purge=True, dry_run=True)
-            result = await call.core.removal.forget(purge, USER_SCOPE, SOURCE)
-            hits.update((hit.id, hit) for hit in result.candidates)
-    return {"results": [hit.wire() for hit in hits.values()]}
+    return {"results": [as_hit(record).wire() for record in await call.core.removal.purgeable(request.ids)]}
+
+
+async def _purge(call: Call, request: Records) -> Any:
+    """Purge all records at once, because each purge writes the tables again; return their ids."""
+    removal = call.core.removal
+    removal.refuse_purge()
+    records = await removal.purgeable(request.ids)
+    return {"ids": (await removal.purge(records, SOURCE)).ids if records else []}
 
 
 async def _restore(call: Call, request: Records) -> Any:
@@ -391,7 +393,7 @@ CALLS: dict[str, tuple[type[Request], Callable[[Call, Any], Awaitable[Any]]]] = 
     "change": (FactChange, _change),
     "forget": (Records, _forget),
     "would-purge": (Records, _would_purge),
-    "purge": (Records, partial(_forget, purge=True)),
+    "purge": (Records, _purge),
     "restore": (Records, _restore),
     "documents": (Listing, _documents),
     "chunks": (OneRecord, _chunks),

@@ -285,7 +285,8 @@ async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Pa
     page = Page(engine, hosts)
     options, listening = Options(Address("127.0.0.1", 0)).bind()
     with contextlib.closing(listening):
-        async with answering(Gateway(page, options), listening):
+        # A browser waits: to build the index again or to export a large memory takes minutes.
+        async with answering(Gateway(page, options, waits=True), listening):
             log.info("the page is served at port %d", options.address.port)
             try:
                 yield page, options.address.url

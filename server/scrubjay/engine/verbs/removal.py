@@ -94,6 +94,12 @@ class Removal(Verb):
         await self.note(undo.Step("forget", command.ids))
         return answer.model_copy(update={"candidates": facts})
 
+    async def purgeable(self, ids: Sequence[str]) -> list[AnyRecord]:
+        """Return those of these records that exist, and all records that are purged with them."""
+        await self._writer.drain()
+        found = [await self._store.find(record_id) for record_id in ids]
+        return await with_history(self._store, [record for record in found if record is not None])
+
     async def purge(self, records: Sequence[AnyRecord], source: str) -> Forgotten:
         """Purge one or more records; when this returns, their bytes are no longer on the disk."""
         return await self._forget(records, Forget(id=records[0].id, purge=True), source)
