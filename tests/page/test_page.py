@@ -61,6 +61,10 @@ class Browser(NamedTuple):
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    async def upload(self, name: str, data: bytes) -> httpx2.Response:
+        address = f"{self.path}file?name={name}&scope={SCOPE}"
+        return await self.client.post(address, files={"file": data}, headers={"origin": self.origin})
+
 
 @pytest.fixture
 async def stranger(engine: Engine) -> AsyncIterator[Browser]:
@@ -503,16 +507,20 @@ async def test_a_request_cancelled_by_the_page_logs_no_error(
 
 
 async def test_an_uploaded_file_becomes_a_document_and_is_replaced_by_the_next_upload(browser: Browser):
-    address = f"{browser.path}file?name=notes.md&scope={SCOPE}"
-    first = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in May.")).json()
-    again = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in June.")).json()
+    first = (await browser.upload("notes.md", b"# Notes\n\nThe heron nests in May.")).json()
+    again = (await browser.upload("notes.md", b"# Notes\n\nThe heron nests in June.")).json()
     assert first["id"] == again["id"] and again["changed"]
     (listed,) = (await browser.call("documents", scope=SCOPE))["results"]
     assert listed["title"] == "Notes" and listed["status"] in ("done", "embedding")
     read = await browser.call("record", id=first["id"])
     assert "June" in read["record"]["content"] and read["length"] == len(read["record"]["content"])
-    bad = await browser.client.post(f"{browser.path}file?name=x.pdf", content=b"%PDF-1.4 broken")
+    bad = await browser.upload("x.pdf", b"%PDF-1.4 broken")
     assert bad.status_code == 400 and bad.json()["error"]
+
+
+async def test_a_file_with_nul_bytes_can_be_uploaded(browser: Browser):
+    answer = await browser.upload("notes.txt", "The heron nests in May.".encode("utf-16"))
+    assert answer.status_code == 200 and answer.json()["changed"], answer.text
 
 
 async def test_a_setting_changes_for_hooks_and_engine_at_once(engine: Engine, browser: Browser):

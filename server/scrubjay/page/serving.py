@@ -21,6 +21,7 @@ from uuid import uuid4
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
+from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -191,7 +192,10 @@ class Page:
         """Add a file that was dropped on the page as a document of a project or of the user's own scope."""
         name = request.query_params.get("name", "file")
         scope = request.query_params.get("scope") or USER_SCOPE
-        data = await request.body()
+        # A file comes in a form, because the gateway checks every other body as JSON.
+        async with request.form() as form:
+            file = form.get("file")
+            data = await file.read() if isinstance(file, UploadFile) else b""
 
         async def add(core: Core) -> object:
             if not is_scope(scope):

@@ -56,7 +56,6 @@ export function send(file, scope, onprogress) {
     const request = new XMLHttpRequest();
     const query = new URLSearchParams({ name: file.name, ...(scope ? { scope } : {}) });
     request.open("POST", `file?${query}`);
-    request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.onprogress = (event) => event.lengthComputable && onprogress(event.loaded / event.total);
     request.onerror = () => failed(new Refusal(0, GONE));
     request.onload = () => {
@@ -69,7 +68,9 @@ export function send(file, scope, onprogress) {
       if (request.status === 200) done(answer);
       else failed(new Refusal(request.status, answer?.error ?? `The engine answered ${request.status}.`));
     };
-    request.send(file);
+    const form = new FormData();
+    form.append("file", file);
+    request.send(form);
   });
 }
 
