@@ -147,6 +147,13 @@ def test_an_import_respects_since_secrets_excluded_folders_and_missing_projects(
     assert re.search(r"claude-code  ~/hidden: 1 turn of 1 session left out: the folder is excluded\n", page)
     assert "left out: /, your home folder itself" in page
     assert "together" not in page  # one project is left
+    brief, whole = (
+        turn_lines("brief", n, past.project, text, 2025) for n, text in enumerate(("ok", "Go on."))
+    )
+    made.lines(tmp_path / "brief.jsonl", brief[0], *whole)
+    one_year = past.gets("import", "--from", "claude-code", str(tmp_path), "--since", "2026-01-01")
+    assert "more left out" not in one_year  # what is too short there is from the year before
+    assert "(1 more left out" in past.gets("import", "--from", "claude-code", str(tmp_path), "--dry-run")
     assert "1 secret" in page
     assert TOKEN not in past.gets("export")
     past.gets("pause")

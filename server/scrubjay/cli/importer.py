@@ -204,13 +204,13 @@ class Importer:
         turns_by_tally: dict[Tally, list[KeptTurn]] = {}
         for tally, turn in self._turns(session_id, session._replace(turns=turns), stored.at):
             if turn.arguments is None and tally.scope is not None:
-                tally.counts["left_out"] += 1
+                tally.counts["left_out"] += self._is_requested(turn)
             else:
                 turns_by_tally.setdefault(tally, []).append(turn)
         all_turns = [turn for project_turns in turns_by_tally.values() for turn in project_turns]
         timed_by_id = {turn.arguments["prompt_id"]: turn.is_timed for turn in all_turns if turn.arguments}
         for tally, project_turns in turns_by_tally.items():
-            turn_count = sum(self._since is None or turn.at >= self._since for turn in project_turns)
+            turn_count = sum(map(self._is_requested, project_turns))
             if not turn_count:
                 continue
             tally.counts.update(sessions=1, turns=turn_count)
@@ -233,6 +233,10 @@ class Importer:
                 }
                 self._redacted = 0
                 self._add("sessions", tally, item, len(part), sum(map(size_of, part)))
+
+    def _is_requested(self, turn: KeptTurn) -> bool:
+        """Return True if a turn is not older than the user asked for."""
+        return self._since is None or turn.at >= self._since
 
     def _turns(
         self, session_id: str, session: Session, changed_at: float
