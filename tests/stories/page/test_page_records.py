@@ -34,6 +34,9 @@ def test_a_list_of_facts_shows_what_follows_their_first_line(story: Story, tab: 
     story.adds("Birds of the moor\nThe curlew calls\nat dawn.", scope=scope)
     go(tab, f"#/facts?in={scope}")
     expect(tab.locator(".fact a")).to_have_text("Birds of the moor The curlew calls at dawn.")
+    story.adds("Count them so:\n\n```\nbirds count\n```", scope=scope)
+    expect(tab.locator(".fact code")).to_have_text(" birds count ")
+    expect(tab.locator(".fact a").first).to_have_text("Count them so: birds count")
 
 
 def test_new_facts_are_kept_edited_and_forgotten_by_keyboard(story: Story, tab: Tab):

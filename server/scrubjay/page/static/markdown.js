@@ -1,7 +1,7 @@
 // Shows Markdown as elements. HTML in it stays text, and addresses do not become links.
 
 import { button, h } from "./dom.js";
-import { inline, number, wrapped } from "./words.js";
+import { inline, number, withCode, wrapped } from "./words.js";
 
 const LONG = 1_400; // characters from which a text is folded
 const LONG_LINES = 22; // lines from which a text is folded
@@ -134,8 +134,7 @@ function table(lines, at) {
 
 /** Text with `code`, emphasis and links in it; pointing at a link shows its address. */
 function spans(text) {
-  if (text.length > 50_000) return wrapped(text);
-  return text.split(/(`[^`\n]{1,200}`)/).map((part, at) => (at % 2 ? h("code", part.slice(1, -1)) : emphasised(part)));
+  return text.length > 50_000 ? wrapped(text) : withCode(text, emphasised);
 }
 
 function emphasised(text) {

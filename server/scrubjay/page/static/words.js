@@ -85,9 +85,11 @@ export const oneLine = (text, most = 160) => {
 
 /** Text with `code` in it. */
 export function inline(text) {
-  const parts = text.length > 50_000 ? [text] : text.split(/(`[^`\n]{1,200}`)/);
-  return parts.map((part, at) => (at % 2 ? h("code", part.slice(1, -1)) : wrapped(part)));
+  return text.length > 50_000 ? wrapped(text) : withCode(text, wrapped);
 }
+
+/** A text with its code, between one to three backticks, as elements; `show` makes those of the rest. */
+export const withCode = (text, show) => text.split(/(`{1,3}[^`\n]{1,200}`{1,3})/).map((part, at) => (at % 2 ? h("code", part.replace(/^`+|`+$/g, "")) : show(part)));
 
 /** Cut a very long line into pieces that a browser can lay out. */
 export function wrapped(text) {
