@@ -41,6 +41,16 @@ def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, ta
     expect(tab.get_by_text("Is the dipper awake?")).to_have_count(0)
 
 
+def test_the_name_of_a_month_that_has_just_begun_fits_the_chart(tab: Tab):
+    tab.clock.set_fixed_time("2026-12-01T12:00:00")
+    tab.reload()
+    name, chart = tab.get_by_text("Dec", exact=True), tab.get_by_role("slider", name="Turns per day")
+    expect(name).to_be_visible()
+    text, picture = name.bounding_box(), chart.bounding_box()
+    assert text is not None and picture is not None
+    assert text["x"] + text["width"] <= picture["x"] + picture["width"] + 1
+
+
 def test_a_day_is_counted_once_all_of_its_sessions_are_shown(story: Story, tab: Tab):
     scope = "dir_marsh__0123456789abcdef"
 

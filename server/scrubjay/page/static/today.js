@@ -148,7 +148,7 @@ function bars(days, chosenDay, choose) {
     rects[cursor].classList.add("at");
     say(all[cursor]);
   };
-  const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: index * width, y: height + 12, class: "axis" }, month(day))] : []));
+  const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: Math.min(index, count - 5) * width, y: height + 12, class: "axis" }, month(day))] : []));
   const picture = s("svg", {
     viewBox: `0 0 ${count * width} ${height + 16}`,
     role: "slider", tabindex: "0", "aria-label": "Turns per day", "aria-valuemin": 0, "aria-valuemax": count - 1, "aria-valuenow": cursor, "aria-valuetext": `${plural(total, "turn")} in ${WEEKS} weeks`,
