@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from git_made import Repository
-from page_story import Story, go, in_chromium
+from page_story import MINE, Story, go, in_chromium
 from playwright.sync_api import Page as Tab
 from playwright.sync_api import expect
 from said import document
@@ -83,6 +83,15 @@ def test_going_back_to_a_list_returns_to_the_row_that_was_opened(tab: Tab):
     tab.get_by_role("navigation").get_by_role("link", name="Facts").click()
     tab.get_by_role("navigation").get_by_role("link", name="Today").click()
     expect(tab.get_by_role("heading", name="Today", level=1)).to_be_in_viewport()
+
+
+def test_a_hit_opens_in_the_chosen_project(tab: Tab):
+    for kind in ("memory", "turn", "chunk"):
+        go(tab, f"#/search?q=whimbrel&kinds={kind}&in={MINE}")
+        tab.locator(f".hit:has(.of-{kind})").first.click()
+        expect(tab.locator(".searchbar")).to_have_count(0)
+        expect(tab.get_by_label("Project", exact=True)).to_have_value(MINE)
+        assert f"in={MINE}" in tab.url
 
 
 def test_a_slash_in_the_search_keeps_the_words_and_selects_them(tab: Tab):

@@ -99,7 +99,7 @@ function row(each) {
   const file = each.path?.slice(each.path.lastIndexOf("/") + 1) ?? "";
   const name = each.title ?? (file || each.id || "");
   const isFailed = each.status === "failed";
-  const head = each.id ? h("a", { href: address("document", [each.id], { in: currentScope() }), dir: "auto" }, name) : h("span", { dir: "auto" }, name);
+  const head = each.id ? h("a", { href: address("document", [each.id]), dir: "auto" }, name) : h("span", { dir: "auto" }, name);
   return h("div.item.document", head, h("span.faint.path", { dir: "auto" }, isFailed ? `${project(each.scope)} / ${inProject(each.path ?? "", each.scope)}` : file === name ? "" : file),
     h("div.meta", WORKING.has(each.status) ? tag(each.status, "busy") : null,
       h("span.faint", [isFailed ? null : each.type, each.chunks ? plural(each.chunks, "passage") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))),
@@ -120,7 +120,7 @@ async function showOne(container, route, signal) {
   const draw = async () => {
     const detail = await call("record", { id }, signal);
     const { record } = detail;
-    const back = () => (location.hash = address("documents", [], { in: currentScope() }));
+    const back = () => (location.hash = address("documents"));
     const summary = record.summary?.split("\n").filter((line, at) => at || line !== record.title).join("\n");
     let content = record.content;
     let rich = MARKDOWN.has(record.type);

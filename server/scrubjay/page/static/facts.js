@@ -48,7 +48,7 @@ export async function show(container, route, signal) {
     for (const id of picked) if (!ids.has(id)) picked.delete(id);
     const pairs = state.which === "contradicting";
     const count = pairs ? total : waiting;
-    if (!state.words) fill(fresh, count ? h("a.button", { href: address("facts", [pairs ? "contradicting" : "new"], { in: currentScope() }) }, `Look through ${pairs ? `these ${number(count)}` : plural(count, "new one")}`) : null);
+    if (!state.words) fill(fresh, count ? h("a.button", { href: address("facts", [pairs ? "contradicting" : "new"]) }, `Look through ${pairs ? `these ${number(count)}` : plural(count, "new one")}`) : null);
     for (const [id, rival] of answers.flatMap((answer) => Object.entries(answer.rivals))) compared.set(id, rival);
     if (!filters.contains(document.activeElement)) drawFilters(values);
     fill(list, facts.length ? (pairs ? disagreeing(facts) : [facts]).map((group) => h(pairs ? "div.card.pair" : "div", group.map((fact) => row(fact, picked, drawBulk)))) : nothing(state));
@@ -105,7 +105,7 @@ function row(fact, picked, changed) {
     else picked.delete(fact.id);
     changed();
   } });
-  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: currentScope() }), dir: "auto" }, inline(oneLine(fact.content, 400))), h("div.meta", badges(fact)));
+  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id]), dir: "auto" }, inline(oneLine(fact.content, 400))), h("div.meta", badges(fact)));
 }
 
 const badges = (fact) => [
@@ -189,7 +189,7 @@ async function review(container, which, signal) {
   const keys = { k: keep, e: edit, f: forget, j: move(1), n: move(1), p: move(-1) };
   function draw() {
     const fact = facts[at];
-    const top = h("div.top", h("h1", title), h("a.button", { href: address("facts", [], { in: currentScope() }) }, "All facts"));
+    const top = h("div.top", h("h1", title), h("a.button", { href: address("facts") }, "All facts"));
     if (!fact) return fill(container, top, empty(...done));
     const key = (letter, label, work) => button([h("kbd", letter), ` ${label}`], work);
     const near = h("div");
@@ -208,7 +208,7 @@ async function review(container, which, signal) {
   }
   async function showNear(near, fact) {
     const other = rivals[fact.id] ?? (await call("alike", { ids: [fact.id] }, signal).catch(() => ({})))[fact.id];
-    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id], { in: currentScope() }), dir: "auto" }, oneLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
+    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id]), dir: "auto" }, oneLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
   }
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("input, textarea, select, dialog");
@@ -232,7 +232,7 @@ async function showOne(container, route, signal) {
     isStale = mustWait();
     if (isStale) return;
     const { fact } = detail;
-    const back = () => (location.hash = address("facts", [], { in: currentScope() }));
+    const back = () => (location.hash = address("facts"));
     const change = h("details.card.add", h("summary", "Change it"), editor({ label: "The current value", save: "Save as a new version", text: fact.content, onsave: ({ content }) => attempt(async () => {
       const before = fact.content;
       const changed = await call("change", { id: fact.id, content });
@@ -279,7 +279,7 @@ async function showOne(container, route, signal) {
 /** Why a fact may be outdated: what happened to the code that it names. */
 const markText = (mark) => [`${mark.symbol ?? mark.path ?? "The code that it names"}: ${mark.text}. It was noted at commit `, h("code", mark.at.slice(0, 9)), "."];
 
-const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: currentScope() }), dir: "auto" }, inline(oneLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
+const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id]), dir: "auto" }, inline(oneLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
 
 function editor({ label, save, text = "", withScope = false, onsave }) {
   const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });

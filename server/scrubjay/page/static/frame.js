@@ -19,9 +19,9 @@ export function currentRoute() {
   return { view: Object.hasOwn(FILES, view) ? view : "today", parts, options: new URLSearchParams(query) };
 }
 
-/** The address of a view. Options without a value are left out. */
+/** The address of a view, in the chosen project unless `in` names another. Options without a value are left out. */
 export function address(view, parts = [], options = {}) {
-  const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value));
+  const query = new URLSearchParams(Object.entries({ ...options, in: options.in ?? currentScope() }).filter(([, value]) => value));
   const path = [view, ...parts].map(encodeURIComponent).join("/");
   return `#/${path}${query.size ? `?${query}` : ""}`;
 }

@@ -47,7 +47,7 @@ async function open() {
     const isHere = link.dataset.view === (route.view === "document" ? "documents" : route.view === "session" ? "today" : route.view);
     link.toggleAttribute("aria-current", isHere);
     if (isHere) link.setAttribute("aria-current", "page");
-    link.href = address(link.dataset.view, [], { in: currentScope() });
+    link.href = address(link.dataset.view);
   }
   for (const link of projects.querySelectorAll("a")) markProject(link, route);
   for (const list of projects.querySelectorAll("select")) list.value = currentScope();
@@ -70,7 +70,7 @@ async function open() {
     } else if (isLater && !container.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {
     if (opened !== latest || error.name === "AbortError") return;
-    fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: currentScope() }) }, "Go to Today")));
+    fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today") }, "Go to Today")));
   }
   document.title = `${VIEWS[route.view]?.[0] ?? main.querySelector("h1, h2").textContent} · Scrubjay`;
 }
@@ -138,9 +138,9 @@ function onKey(event) {
     return;
   }
   if (input || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (pending === "g" && GOTO[event.key]) location.hash = address(GOTO[event.key], [], { in: currentScope() });
+  if (pending === "g" && GOTO[event.key]) location.hash = address(GOTO[event.key]);
   else if (event.key === "/" && currentRoute().view === "search") searchAgain();
-  else if (event.key === "/") location.hash = address("search", [], { in: currentScope() });
+  else if (event.key === "/") location.hash = address("search");
   else if (event.key === "?") help();
   else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
   else if (event.key === "x") document.activeElement?.closest(".item")?.querySelector("input[type=checkbox]")?.click();
@@ -175,7 +175,7 @@ function frame() {
   const skip = button("Skip to content", () => main.focus(), { plain: true });
   skip.classList.add("skip");
   document.body.replaceChildren(skip,
-    h("aside", h("a.brand", { href: address("today") }, h("img", { src: "icon.svg", alt: "" }), "Scrubjay"), nav, projects,
+    h("aside", h("a.brand", { href: address("today", [], { in: "" }) }, h("img", { src: "icon.svg", alt: "" }), "Scrubjay"), nav, projects,
       h("div.foot", live, theme(), button("Keys", help, { plain: true }))),
     main, toasts);
 }

@@ -153,7 +153,7 @@ const key = () => h("div.why.key", h("span", "Why it was found:"), Object.entrie
 
 function target(hit) {
   if (hit.src === "turn") return address("session", [hit.scope, hit.session_id, String(hit.turn)]);
-  return hit.src === "memory" ? address("facts", [hit.id], { in: currentScope() }) : address("document", [hit.id]);
+  return hit.src === "memory" ? address("facts", [hit.id]) : address("document", [hit.id]);
 }
 
 function hitRow(hit, most) {

@@ -3,7 +3,7 @@
 import { button, debounce, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { UNCHANGED, restoreAll } from "./facts.js";
-import { address, attempt, copy, currentScope, say } from "./frame.js";
+import { address, attempt, copy, say } from "./frame.js";
 import { prose } from "./markdown.js";
 import { givenLine } from "./today.js";
 import { ago, date, inProject, inline, moment, number, oneLine, plural, project, time, times } from "./words.js";
@@ -75,18 +75,18 @@ export async function show(container, route, signal) {
 /** The summary as a list; each point links to its turn. */
 function points(rows, scope, session_id) {
   if (!rows.length) return null;
-  const point = (each) => [inline(each.text), " ", each.turn === null ? null : h("a", { href: address("session", [scope, session_id, String(each.turn)], { in: currentScope() }), "aria-label": `Turn ${each.turn}` }, `#${each.turn}`)];
+  const point = (each) => [inline(each.text), " ", each.turn === null ? null : h("a", { href: address("session", [scope, session_id, String(each.turn)]), "aria-label": `Turn ${each.turn}` }, `#${each.turn}`)];
   return h("section.card.summary", { "aria-label": "Summary" }, [...Map.groupBy(rows, (each) => each.label)].map(([label, group]) => [
     h("h2", LABELS[label]), h("ul", group.map((each) => h("li", { dir: "auto" }, point(each))))]));
 }
 
 function aside(view, files, given) {
-  const linkTo = (turn) => h("a", { href: address("session", [view.scope, view.session_id, String(turn)], { in: currentScope() }) }, `#${turn}`);
+  const linkTo = (turn) => h("a", { href: address("session", [view.scope, view.session_id, String(turn)]) }, `#${turn}`);
   const card = (title, rows) => (rows.length ? h("section.card", h("h2", title), h("ul.plain", rows)) : null);
   const touched = Object.entries(files).map(([path, turns]) => h("li", h("code", path), " ", turns.slice(0, 6).map((turn) => [linkTo(turn), " "])));
   return [
     card("Files", [...touched.slice(0, FILES), touched.length > FILES ? h("li.faint", `and ${number(touched.length - FILES)} more`) : null].filter(Boolean)),
-    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: currentScope() }) }, inline(oneLine(each.content)))))),
+    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id]) }, inline(oneLine(each.content)))))),
     card("Documents", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))),
     card("Recalled from it", view.recalled.map((each) => h("li", linkTo(each.turn), h("span.faint", ` ${times(each.times)}, last ${ago(each.last)}`)))),
     card("Given to it", given.results.map((each) => givenLine(each))),

@@ -111,7 +111,7 @@ function row(each, fresh) {
   const line = (...labels) => labels.map((label) => each.summary.split("\n").find((text) => text.startsWith(`${label}: `))?.slice(label.length + 2)).find(Boolean);
   const outcome = line("Outcome", "Answered");
   const open = line("Open");
-  return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id], { in: currentScope() }), id: `session ${id}` },
+  return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id]), id: `session ${id}` },
     h("span.when", time(each.ended_at)),
     h("span.what", h("b", { dir: "auto" }, each.title || "A session without words"), outcome ? h("span", { dir: "auto" }, inline(outcome)) : null,
       open ? h("span.faint", { dir: "auto" }, h("b", "Left open: "), inline(open.replace(/^open: /i, ""))) : null),
@@ -202,7 +202,7 @@ function showGiven(container, { results, total, tokens }, sessions) {
   container.hidden = !total;
   const titles = new Map(sessions.map((each) => [each.session_id, each.title]));
   fill(container, h("h2", "Given to models"), h("p.faint", `${plural(tokens, "token")}, ${times(total)}`), h("ul.plain.given", results.map((each) => givenLine(each, each.session === "-" ? null
-    : h("a", { href: address("session", [each.scope, each.session], { in: currentScope() }) }, titles.get(each.session) ?? "its session")))));
+    : h("a", { href: address("session", [each.scope, each.session]) }, titles.get(each.session) ?? "its session")))));
 }
 
 export const givenLine = (each, what = null) => h("li", h("span.faint", moment(each.at)), h("span.count", plural(each.tokens, "token")),
