@@ -155,3 +155,11 @@ def test_the_settings_view_follows_changes_by_others_except_during_typing(story:
     expect(length).to_have_value("7")
     story.does(lambda _: sets("paused", "false"))
     expect(paused).not_to_be_checked()
+
+
+def test_a_printed_session_has_no_navigation_and_wraps_its_code(tab: Tab):
+    go(tab, f"#/session/{MINE}/session-1")
+    expect(tab.locator(".turn").first).to_be_visible()
+    tab.emulate_media(media="print")
+    expect(tab.get_by_role("navigation")).to_be_hidden()
+    expect(tab.locator(".turn pre").first).to_have_css("white-space", "pre-wrap")
