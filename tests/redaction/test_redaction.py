@@ -370,6 +370,7 @@ SAID = [
 
 
 NOT_SECRET = [
+    "The color token --color-primary-500 replaces the tokens --font-size-300 and --brand-2026-primary.",
     "| Provider | User | Password |\n|---|---|---|\n| LDAP | required | unsupported |",
     "| Env | Username | Password |\n|---|---|---|\n| dev | $DB_USER | ${DB_PASS} |\n| new | any | their own |",
     "| Test | Pass | Fail |\n|---|---|---|\n| unit | 220014 | 2 |\n| login | test_login42 | 0 |",
