@@ -60,6 +60,13 @@ def test_the_doctor_names_what_each_client_lacks(user, monkeypatch):
     settings.unlink()
 
 
+def test_in_the_home_folder_the_hooks_of_the_user_are_not_counted_twice(newcomer, monkeypatch):
+    newcomer.gets("hooks", "add")
+    monkeypatch.setenv("HOME", str(newcomer.folder))
+    shown = described(Place(newcomer.env, str(newcomer.folder), newcomer.home.root))
+    assert not [line for each in shown for line in each["trouble"] if "twice" in line]
+
+
 def test_the_doctor_reports_what_really_arrived_and_who_is_not_connected(user):
     (user.folder / ".cursor").mkdir(exist_ok=True)
     user.gets("setup", "--yes", "--only", "claude-code")

@@ -104,9 +104,12 @@ def _files(
             if file not in seen_files or host.name in installed:
                 yield host, file, file_format
         seen_files |= by_file.keys()
+    own_files = set(map(os.path.realpath, seen_files))
     for host in HOSTS:
         for file in host.in_projects:
-            yield host, os.path.join(cwd, *file.split("/")), JSON
+            path = os.path.join(cwd, *file.split("/"))
+            if os.path.realpath(path) not in own_files:  # in the home folder, it is the user's own file
+                yield host, path, JSON
 
 
 def _content(file: str, file_format: Format | None, unreadable: list[str]) -> Any:
