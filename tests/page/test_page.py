@@ -469,6 +469,18 @@ async def test_already_deleted_records_are_skipped_and_the_others_are_changed(
     assert await browser.call("restore", ids=[said.id]) == {"ids": [], "gone": [said.id], "unseen": {}}
 
 
+async def test_several_records_that_were_changed_at_once_are_undone_at_once(engine: Engine, browser: Browser):
+    core = await engine.core()
+    ids = [(await fact(core, f"The {bird} nests in May.")).id for bird in ("heron", "wren")]
+    await browser.call("forget", ids=ids)
+    await core.changes.undo("test")
+    assert {each["id"] for each in (await browser.call("facts"))["results"]} == set(ids)
+    await browser.call("forget", ids=ids)
+    await browser.call("restore", ids=ids)
+    await core.changes.undo("test")
+    assert (await browser.call("facts"))["results"] == []
+
+
 async def test_several_records_are_purged_together_in_the_time_of_one(engine: Engine, browser: Browser):
     core = await engine.core()
     one, *others = [(await fact(core, f"The heron of pond {n} nests in May.")).id for n in range(9)]

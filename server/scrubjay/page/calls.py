@@ -14,7 +14,7 @@ from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.verbs.facts import Rival, Which
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home import given
+from scrubjay.home import given, undo
 from scrubjay.home.capture import CAPTURES, INJECTIONS
 from scrubjay.home.capture_policy import write_capture
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, search_scopes
@@ -289,13 +289,15 @@ async def _change(call: Call, request: FactChange) -> Any:
 
 
 async def _forget(call: Call, request: Records) -> Any:
-    """Forget each record, and return the ids of the changed records."""
+    """Forget each record, as one change that can be undone; return the ids of the changed records."""
     changed: list[str] = []
     for record_id in request.ids:
         with contextlib.suppress(NotFound):  # already gone
             forget = Forget(id=record_id, reason=request.reason)
-            result = await call.core.removal.forget(forget, USER_SCOPE, SOURCE)
+            result = await call.core.removal.forget(forget, USER_SCOPE, SOURCE, noted=False)
             changed += result.ids if result.forgotten else []
+    if changed:
+        await call.core.removal.note(undo.Step("forget", changed))
     return {"ids": changed}
 
 
@@ -318,10 +320,12 @@ async def _restore(call: Call, request: Records) -> Any:
     gone: list[str] = []
     for record_id in request.ids:
         try:
-            results.append(await call.core.removal.restore(record_id, SOURCE))
+            results.append(await call.core.removal.restore(record_id, SOURCE, noted=False))
         except InputError:  # no record has the id, or the texts of a turn were purged
             gone.append(record_id)
     restored = [result for result in results if result.restored]
+    if restored:
+        await call.core.removal.note(undo.Step("restore", [result.id for result in restored]))
     unseen = {result.id: result.unseen for result in restored if result.unseen}
     return {"ids": [result.id for result in restored], "gone": gone, "unseen": unseen}
 
