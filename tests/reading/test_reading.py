@@ -279,6 +279,7 @@ def page_text(body: str) -> str:
         (f"<article><header>By Ada</header>{LONG}<footer>Revised in May</footer></article><footer>Imprint</footer>", "By Ada|Revised in May", "Imprint"),
         (f"<nav>Home</nav><main>One. {LONG}</main><main>Two. {LONG}</main><footer>Imprint</footer>", "One.|Two.", "Home|Imprint"),
         ("10<sup>6</sup> in 10<sup>-9</sup> s, the 1<sup>st</sup>, a rate<sup><a href=#f>2</a></sup>", "10^6 in 10^-9 s, the 1st, a rate[2]", ""),
+        ("port 7443<a href=#f role=doc-noteref><sup>1</sup></a>, 8443<a href=#f epub:type=noteref>2</a>", "port 7443[1], 8443[2]", ""),
         ("1010<sub>2</sub>, log<sub>2</sub>8, V<sub>max</sub>, a<sub>n+1</sub>, 2<sup>n+1</sup>, SO<sub>4</sub><sup>2-</sup>, <sub>set in small print</sub>", "1010₂, log₂8, V_max, a_(n+1), 2^(n+1), SO₄^2-, set in small print", ""),
         ("Donau&shy;dampf&shy;schiff un<wbr>break zero&#8203;width", "Donaudampfschiff unbreak zerowidth", ""),
         (f"<form><input type=search><div>{LONG}</div></form><div class=faq-item><button>What is a knot?</button></div>", "on and on|What is a knot?", ""),
@@ -527,6 +528,17 @@ def test_headings_of_rich_text_have_their_level() -> None:
         rb"{\rtf1%s\pard\s3\b Ports\par\pard\s0 8443\par\pard\outlinelevel0 Hosts\par\pard lark\par}" % styles
     )
     assert read(rich, "a.rtf").text == "## Ports\n\n8443\n\n# Hosts\n\nlark"
+
+
+def test_a_comment_of_a_shell_is_no_heading_of_a_rich_text_or_a_slide() -> None:
+    rich = rb"{\rtf1 make restart\par # wait for the socket\par}"
+    deck = made.pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    slide.shapes.add_textbox(0, 0, 9, 9).text_frame.text = "# wait for the socket"
+    slide.notes_slide.notes_text_frame.text = "# then drain"
+    for text in (read(rich, "a.rtf").text, read(made.saved(deck), "a.pptx").text):
+        assert "\\# wait for the socket" in text
+    assert "Notes: \\# then drain" in text
 
 
 def test_notes_and_page_headers_of_rich_text_are_read() -> None:

@@ -65,6 +65,8 @@ class _Converter(MarkdownConverter):
     """Writes Markdown for search: links within the site lose their address, images become their alt text."""
 
     def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        if "noteref" in f"{el.get('role')} {el.get('epub:type')}":
+            return f"[{text.strip('[]^')}]"
         address = str(el.get("href") or "")
         is_external = address.startswith(("http://", "https://", "mailto:"))
         return str(super().convert_a(el, text, parent_tags)) if is_external else text  # type: ignore[misc]

@@ -12,6 +12,7 @@ import olefile
 
 from scrubjay.reading.office import markdown_table
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
+from scrubjay.text.chunking.markdown import without_headings
 
 _WORD_97 = 0xC1  # the first version with these tables
 _IS_ENCRYPTED, _IS_TABLE_1 = 0x0100, 0x0200
@@ -206,8 +207,8 @@ def _rows(text: str) -> Iterator[list[str]]:
                 row.append(" ".join([*cell_paragraphs, words]).strip())
                 cell_paragraphs = []
             continue
-        if words and (level := paragraph.count(_HEADING)):
-            words = f"{'#' * level} {words}"
+        level = paragraph.count(_HEADING)
+        words = f"{'#' * level} {words}" if words and level else without_headings(words)
         if _OUTSIDE in paragraph:
             yield from ([line] for line in [*row, *cell_paragraphs, words] if line)
             row, cell_paragraphs, width = [], [], 0
@@ -269,4 +270,4 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 def _rtf_line(line: str) -> str:
     words, level = _RTF_HEADING.sub("", line).rstrip(), _RTF_HEADING.match(line)
-    return f"{'#' * int(level[1])} {words.lstrip()}" if words and level else words
+    return f"{'#' * int(level[1])} {words.lstrip()}" if words and level else without_headings(words)

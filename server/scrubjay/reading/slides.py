@@ -11,6 +11,7 @@ from scrubjay.reading.formulas import formula, subscript
 from scrubjay.reading.office import core_properties, markdown_table
 from scrubjay.reading.parts import Element, parse_part, parsed_relations, related_parts, relation_id
 from scrubjay.reading.result import Budget, Conversion
+from scrubjay.text.chunking.markdown import without_headings
 
 _DECK = "ppt/presentation.xml"
 _DEEPEST_LEVEL = 8  # of lists; a file may state any number
@@ -88,7 +89,8 @@ def _block(shape: Element) -> str:
     if _kind(shape) == "pic":
         return str(shape.find("*/{*}cNvPr").get("descr", "")).strip()
     lines = [(level, text.strip()) for level, text in _paragraphs(shape) if text.strip()]
-    return "\n".join(f"{'  ' * level}- {text}" if len(lines) > 1 else text for level, text in lines)
+    text = "\n".join(f"{'  ' * level}- {text}" if len(lines) > 1 else text for level, text in lines)
+    return without_headings(text)
 
 
 def _rows(table: Element) -> Iterator[list[str]]:
@@ -112,7 +114,8 @@ def _comments(archive: zipfile.ZipFile, part: str) -> Iterator[str]:
 def _notes(archive: zipfile.ZipFile, part: str) -> str:
     notes = [each.part for each in related_parts(archive, part).values() if each.kind == "notesSlide"]
     shapes = _shapes(archive, notes[0]) if notes else []
-    return "\n".join(_text(shape) for shape in shapes if _placeholder(shape).get("type") == "body").strip()
+    texts = (_text(shape) for shape in shapes if _placeholder(shape).get("type") == "body")
+    return without_headings("\n".join(texts).strip())
 
 
 def _text(shape: Element) -> str:
