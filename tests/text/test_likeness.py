@@ -91,6 +91,34 @@ def test_swapped_roles_or_polarity_contradict(old: str, new: str, cosine: float 
     assert verdict(new, old, cosine) == "contradict"
 
 
+@pytest.mark.parametrize("cosine", [None, 0.85])
+@pytest.mark.parametrize(
+    ("rule", "in_other_words"),
+    [
+        ("Deploys on Fridays are forbidden.", "Do not deploy on Fridays."),
+        ("Mocks are not allowed in tests.", "Never use mocks in tests."),
+        ("Global variables are prohibited.", "Never use global variables."),
+        ("Keine Mocks in Tests.", "Mocks sind in Tests verboten."),
+        ("Pas de mocks dans les tests.", "Les mocks sont interdits dans les tests."),
+        ("Sin mocks en las pruebas.", "Los mocks están prohibidos en las pruebas."),
+        ("Sem mocks nos testes.", "Mocks são proibidos nos testes."),
+    ],
+)
+def test_a_prohibition_in_other_words_is_known(rule: str, in_other_words: str, cosine: float | None):
+    assert verdict(in_other_words, rule, cosine) == verdict(rule, in_other_words, cosine) == "known"
+
+
+@pytest.mark.parametrize(
+    ("rule", "lifted"),
+    [
+        ("Never use mocks in tests.", "Mocks are allowed in tests."),
+        ("Deploys on Fridays are forbidden.", "Deploys on Fridays are allowed."),
+    ],
+)
+def test_a_permission_contradicts_a_prohibition(rule: str, lifted: str):
+    assert verdict(lifted, rule, 0.85) == verdict(rule, lifted, 0.85) == "contradict"
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
