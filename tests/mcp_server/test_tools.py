@@ -281,6 +281,15 @@ async def test_a_query_that_matched_nothing_forgets_nothing_and_says_so(client: 
     assert done["ids"] == [] and text == "Nothing was forgotten: no fact or turn seems to be about that."
 
 
+async def test_a_dry_run_that_finds_nothing_says_where_it_searched(client: Client):
+    await call(client, "add_memory", content="The user likes zebras.", scope="user")
+    listed, text = await call(client, "forget", query="zebras", dry_run=True)
+    assert text.endswith('Searched: demo. Give scope "user" for the user\'s own facts.')
+    assert listed["note"] == text
+    _, text = await call(client, "forget", query="gnu", dry_run=True, scope="user")
+    assert text.endswith("Searched: the user's own facts.")
+
+
 async def test_a_store_failure_is_a_sentence_for_the_model_and_not_a_protocol_error(
     client: Client, engine: Engine, caplog
 ):

@@ -307,8 +307,10 @@ async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Calle
 async def _forget(engine: Engine, request: Forget, by: Caller, form: Form) -> Answer:
     scope = by.scope or USER_SCOPE
     result = await (await engine.core()).removal.forget(request, scope, by.source)
-    text, structure = render.forgotten(result, render.Frame((scope,)), dry_run=request.dry_run), result.wire()
-    if not form.structured and structure.pop("candidates", None):
+    searched, structure = request.scope or scope, result.wire()
+    text = render.forgotten(result, render.Frame((scope,)), searched=searched, dry_run=request.dry_run)
+    if request.dry_run and not form.structured:
+        structure.pop("candidates", None)
         structure["note"] = text
     return Answer(text, structure)
 

@@ -18,7 +18,7 @@ from scrubjay.models.results import (
     MemoryHits,
     Profile,
 )
-from scrubjay.text.answers import DOUBTFUL, may_answer, nothing, plural
+from scrubjay.text.answers import DOUBTFUL, may_answer, named, nothing, plural
 from scrubjay.text.foreign import defused, one_line
 from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
@@ -266,8 +266,8 @@ def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
     return head, "\n".join([added.note or "Similar facts exist:", *fenced(*blocks)])
 
 
-def forgotten(result: Forgotten, frame: Frame, *, dry_run: bool) -> str:
-    """Describe what was forgotten, or quote what a dry run would forget."""
+def forgotten(result: Forgotten, frame: Frame, *, searched: str, dry_run: bool) -> str:
+    """Describe what was forgotten, or quote what a dry run, which `searched` one scope, would forget."""
     if not dry_run:
         if not result.ids:
             return f"Nothing was forgotten: {NO_TARGET}"
@@ -286,7 +286,8 @@ def forgotten(result: Forgotten, frame: Frame, *, dry_run: bool) -> str:
             more += f" Older versions in the bucket contain it until {until}, when an engine removes them."
         return f"{'Permanently deleted' if result.purged else 'Forgotten'}: {', '.join(result.ids)}.{more}"
     if not result.candidates:
-        return f"Nothing would be forgotten: {NO_TARGET}"
+        wider = "" if searched == USER_SCOPE else ' Give scope "user" for the user\'s own facts.'
+        return f"Nothing would be forgotten: {NO_TARGET} Searched: {named((searched,))}.{wider}"
     blocks = [_hit_block(hit, frame) for hit in result.candidates]
     head = (
         f"{plural(len(blocks), 'record')} would be forgotten; none is yet. Repeat the call without dry_run "
