@@ -290,6 +290,11 @@ async def test_a_dry_run_that_finds_nothing_says_where_it_searched(client: Clien
     assert text.endswith("Searched: the user's own facts.")
 
 
+async def test_an_empty_search_of_documents_does_not_say_that_it_searched_facts(client: Client):
+    _, text = await call(client, "search_documents", query="zebra")
+    assert "Searched: the documents of demo and the user's own. Try" in text
+
+
 async def test_a_store_failure_is_a_sentence_for_the_model_and_not_a_protocol_error(
     client: Client, engine: Engine, caplog
 ):

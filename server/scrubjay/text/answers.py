@@ -16,17 +16,15 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def named(scopes: tuple[str, ...] | None) -> str:
-    """Return the searched scopes as a readable phrase; None means every scope.
+def named(scopes: tuple[str, ...] | None, own: str = "the user's own facts") -> str:
+    """Return the searched scopes as a readable phrase, `own` for the user's; None means every scope.
 
     >>> named(("repo_sparrow__0123456789abcdef", "user")), named(None)
     ("sparrow and the user's own facts", 'every project')
     """
     if scopes is None:
         return "every project"
-    return " and ".join(
-        "the user's own facts" if scope == USER_SCOPE else display_name(scope) for scope in scopes
-    )
+    return " and ".join(own if scope == USER_SCOPE else display_name(scope) for scope in scopes)
 
 
 def nothing(
@@ -55,7 +53,8 @@ def may_answer(name: str, lines: Sequence[int], project: str, documents: str) ->
 
 def no_document(scopes: tuple[str, ...] | None, place: str | None, everywhere: str) -> str:
     """Return sentences for a search of documents without a hit; `place` is the searched path or id."""
-    within = f"{place} in {named(scopes)}" if place else f"the documents of {named(scopes)}"
+    searched = named(scopes, "the user's own")
+    within = f"{place} in {searched}" if place else f"the documents of {searched}"
     wider = [*(["no path or doc_id"] if place else []), *([everywhere] if scopes is not None else [])]
     advice = ", or ".join(["Try other words, names of functions or headings", *wider])
     return f"No document answers this. Searched: {within}. {advice}."
