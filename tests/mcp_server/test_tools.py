@@ -295,6 +295,14 @@ async def test_an_empty_search_of_documents_does_not_say_that_it_searched_facts(
     assert "Searched: the documents of demo and the user's own. Try" in text
 
 
+async def test_a_fact_that_was_concluded_from_another_derives_from_it(client: Client):
+    source, _ = await call(client, "add_memory", content="The crane service uses gRPC.")
+    await call(client, "add_memory", content="Crane clients set deadlines.", derives=[source["id"]])
+    include = {"related_memories": True}
+    _, text = await call(client, "search_memories", query="crane gRPC deadlines", include=include)
+    assert "derives from it" in text and f"- derives from {source['id'][:12]}" in text
+
+
 async def test_a_store_failure_is_a_sentence_for_the_model_and_not_a_protocol_error(
     client: Client, engine: Engine, caplog
 ):

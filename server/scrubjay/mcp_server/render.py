@@ -247,7 +247,8 @@ def _link_lines(hit: Hit, frame: Frame) -> list[str]:
     lines = []
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
         name = short_id("memory", link.id)
-        description = f"{link.relation} {name}" if link.version < 0 else f"{name} {link.relation} it"
+        relation = "derives from" if link.relation == "derives" else link.relation
+        description = f"{relation} {name}" if link.version < 0 else f"{name} {relation} it"
         lines.append(f"- {description}, {frame.date(link.updated_at, day=True)}:\n{quote(link.memory)}")
     for source in hit.documents or ():
         lines.append(
