@@ -94,6 +94,13 @@ def test_text_that_the_model_cannot_read_gets_no_vector() -> None:
         assert np.linalg.norm(encoder.embed_question(read).vector) == pytest.approx(1.0, abs=1e-5)
 
 
+def test_a_japanese_or_korean_question_gets_no_vector_although_the_vocabulary_spells_it() -> None:
+    encoder = open_encoder()
+    for unread in ("コーヒーはいくらですか？", "APIのポートは？", "배포는 언제 하나요?"):
+        assert not np.any(encoder.embed_question(unread).vector), unread
+    assert np.any(encoder.embed_question("What did 田中さん say about the cache?").vector)
+
+
 @pytest.mark.parametrize(
     ("question", "language"),
     [

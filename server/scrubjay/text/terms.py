@@ -33,7 +33,7 @@ _CJK = (
     r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_CJK_RUN = re.compile(f"[{_CJK}]+")
+CJK_RUN = re.compile(f"[{_CJK}]+")
 _CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
 # Scripts of South-East Asia, written without spaces, and their tone marks, which end a word in the index.
 _UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -133,7 +133,7 @@ def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
 
 def _has_parts(word: str) -> bool:
     """Return True if parts of a word are compared in place of it."""
-    if _CJK_RUN.fullmatch(word):
+    if CJK_RUN.fullmatch(word):
         return len(word) > 2
     return len(word.translate(_TONES)) > 3 and _UNSPACED_RUN.fullmatch(word) is not None
 
@@ -247,7 +247,7 @@ def quotes(query: str, text: str) -> bool:
         return False
     if quote == sequence:
         return True
-    length = sum(0.5 if _CJK_RUN.match(word) else 1 for word in quote)
+    length = sum(0.5 if CJK_RUN.match(word) else 1 for word in quote)
     return (length >= 3 and any(word not in STOP for word in quote)) or _is_code(query.strip())
 
 
@@ -280,7 +280,7 @@ def _additions(text: str) -> list[str]:
     additions = []
     for word in (*respelled, *hidden):
         folded = word.casefold()
-        if folded not in present and folded not in STOP and (len(word) > 1 or _CJK_RUN.match(word)):
+        if folded not in present and folded not in STOP and (len(word) > 1 or CJK_RUN.match(word)):
             present.add(folded)
             additions.append(word)
     return additions
@@ -348,7 +348,7 @@ def _joined_version(version: str) -> str:
 
 def _unspaced_parts(run: str) -> Iterator[str]:
     """Split a run, one word to the index, into CJK pairs or Thai triples and the words attached to them."""
-    for pattern, size in ((_CJK_RUN, 2), (_UNSPACED_RUN, 3)):
+    for pattern, size in ((CJK_RUN, 2), (_UNSPACED_RUN, 3)):
         if not (pieces := pattern.findall(run)):
             continue
         yield from pattern.sub(" ", run).split()
