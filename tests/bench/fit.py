@@ -448,11 +448,10 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
     """Rank with amendments."""
     assert each.examined is not None
     total = weighed(each, values)
-    numbers = each.gathered.parsed.numbers
-    text = each.texts.__getitem__
-    found = currency.pairs(each.examined, total, order(total), each.vectors, text, numbers)
-    if each.gathered.parsed.language == "en":
-        found = asyncio.run(retrieve.with_readings(each.gathered.parsed, text, found))
+    parsed, text = each.gathered.parsed, each.texts.__getitem__
+    found = currency.pairs(parsed, each.examined, total, order(total), each.vectors, text)
+    if parsed.language == "en":
+        found = asyncio.run(retrieve.with_readings(parsed, text, found))
     candidates = currency.amend(each.examined, total, found)
     return candidates, total + candidates.signals.current
 

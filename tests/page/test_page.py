@@ -526,6 +526,8 @@ async def test_an_uploaded_file_becomes_a_document_and_is_replaced_by_the_next_u
     assert listed["title"] == "Notes" and listed["status"] in ("done", "embedding")
     read = await browser.call("record", id=first["id"])
     assert "June" in read["record"]["content"] and read["length"] == len(read["record"]["content"])
+    empty = await browser.client.post(f"{browser.path}file", data={}, headers={"origin": browser.origin})
+    assert "file is missing" in empty.json()["error"]
     bad = await browser.upload("x.pdf", b"%PDF-1.4 broken")
     assert bad.status_code == 400 and bad.json()["error"]
 

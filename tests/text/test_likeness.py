@@ -116,7 +116,7 @@ def test_a_prohibition_in_other_words_is_known(rule: str, in_other_words: str, c
     ],
 )
 def test_a_permission_contradicts_a_prohibition(rule: str, lifted: str):
-    assert verdict(lifted, rule, 0.85) == verdict(rule, lifted, 0.85) == "contradict"
+    assert verdict(lifted, rule, 0.85) == "contradict"
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def _history(host: str, stores: list[dict[str, Any]]) -> History:
         return next((reader for pattern, reader in readers if pattern.fullmatch(name)), None)
 
     def stored(disk: Disk, path: str, at: float) -> Iterable[Stored]:
-        reader = reader_of(path) or readers[0][1]
+        reader = reader_of(path) or readers[0][1]  # the user may name a file with another name
         return reader(host, disk, path, at)
 
     def fits(path: str) -> bool:

@@ -195,11 +195,13 @@ class Page:
         # A file comes in a form, because the gateway checks every other body as JSON.
         async with request.form() as form:
             file = form.get("file")
-            data = await file.read() if isinstance(file, UploadFile) else b""
+            data = await file.read() if isinstance(file, UploadFile) else None
 
         async def add(core: Core) -> object:
             if not is_scope(scope):
                 raise InputError(f"scope = {scope[:80]!r} is not a project.")
+            if data is None:
+                raise InputError("file is missing: send a form with a file.")
             # Dropping a file again replaces its document. Its paragraphs do not become facts.
             values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
             text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)

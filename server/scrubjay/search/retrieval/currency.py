@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.home.scopes import USER_SCOPE
+from scrubjay.search.retrieval.asked import ParsedQuestion
 from scrubjay.search.retrieval.candidates import Candidates, labels
 from scrubjay.search.retrieval.ranking import DAY, Floats, Ints, fill_unknown
 from scrubjay.search.retrieval.weights import AMENDS, READS
@@ -99,22 +100,19 @@ class Pair:
 
 
 def pairs(
+    parsed: ParsedQuestion,
     candidates: Candidates,
     total: Floats,
     ranked: Ints,
     vectors: Vectors,
     texts: Callable[[int], str],
-    numbers: frozenset[str] = frozenset(),
-    asked: Collection[str] = (),
-    question: str = "",
 ) -> list[Pair]:
     """Find pairs in which the later record may amend the earlier, ordered by the time of the earlier.
 
-    `ranked` is best first; `texts` returns a candidate's text. `numbers` are the question's: if it asks for
-    build 41, it does not mean the later build 42. `asked` are all words of the `question`: if it asks for the
-    staging port, it does not mean the later production port.
+    `ranked` is best first; `texts` returns a candidate's text. If the question asks for build 41 or for the
+    staging port, it does not mean the later build 42 or the later production port.
     """
-    likely = []
+    likely, asked = [], parsed.weights.keys()
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     # `near_pairs` leaves out four of five pairs, whose texts need no comparison.
     for older, newer, kind, evidence in near_pairs(candidates, total, top, vectors, LIKELY, asked):
@@ -126,10 +124,10 @@ def pairs(
         odds = sum(weights[name] * value for name, value in values.items())
         if odds + max(weights["matter"], 0.0) < LIKELY[kind]:
             continue
-        if any(number in old.weights and number not in new.weights for number in numbers):
+        if any(number in old.weights and number not in new.weights for number in parsed.numbers):
             continue
         if kind == "memory" and (
-            are_about_other_parts(question, new.text) or _are_about_two_things(old, new, asked)
+            are_about_other_parts(parsed.text, new.text) or _are_about_two_things(old, new, asked)
         ):
             continue
         matter = kind == "memory" and is_same_matter(old.text, new.text, cosine)

@@ -202,8 +202,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         return candidates
     vectors = await vectors_of(store, gathered, compared)
     text = (await whole_texts(store, candidates, compared)).__getitem__
-    words = parsed.numbers, parsed.weights.keys(), parsed.text
-    likely = currency.pairs(candidates, total, ranked, vectors, text, *words)
+    likely = currency.pairs(parsed, candidates, total, ranked, vectors, text)
     if parsed.language == "en":
         likely = await with_readings(parsed, text, likely)
     return currency.amend(candidates, total, likely)
