@@ -140,7 +140,7 @@ async def test_a_query_forgets_exactly_what_its_dry_run_showed(client: Client):
 async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_matches(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.", scope="elsewhere")
     shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
-    assert "note" not in shown and text.startswith("Nothing would be forgotten")
+    assert shown["note"] == text and text.startswith("Nothing would be forgotten")
     _, text = await call(client, "forget", query="zebra cache", dry_run=True, scope="elsewhere")
     assert text.startswith("1 record would be forgotten") and "> The zebra cache is Redis." in text
 
